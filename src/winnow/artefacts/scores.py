@@ -1,0 +1,95 @@
+"""Scores: one number an example. Higher always means harder, so more worth keeping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import checks
+from ..store import fingerprint
+from .parquet import read_table, write_table
+from .provenance import Provenance
+from .source import TASKS, Task, positions_of
+
+__all__ = ["Scores"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One number an example.
+
+    Parameters
+    ----------
+    name
+        Name of the score.
+    ids
+        Ids of the examples.
+    values
+        The numbers, finite, in the order of `ids`.
+    reliability
+        Rank correlation (Spearman) between the score from one half of the seeds and from the other;
+        None where there was only one.
+    task, labels, classes
+        Of the source, so that a selection can be balanced.
+    provenance
+        Where the scores came from.
+    """
+
+    name: str
+    ids: NDArray[Any]
+    values: NDArray[np.float64]
+    reliability: float | None = None
+    task: Task = "unlabelled"
+    labels: NDArray[Any] | None = None
+    classes: tuple[str, ...] = ()
+    provenance: Provenance = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        owner = f"scores {self.name!r}"
+        object.__setattr__(self, "ids", checks.ids(owner, self.ids))
+        checks.choice("task", owner, self.task, TASKS)
+        object.__setattr__(self, "values", checks.array("values", owner, self.values, ndim=1,
+                                                        rows=self.ids.size, dtype=np.float64))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", checks.array("labels", owner, self.labels, rows=self.ids.size))
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of ids and values in canonical order."""
+        order = np.argsort(self.ids, kind="stable")
+        return fingerprint("\n".join(map(str, self.ids[order].tolist())).encode(), self.values[order].tobytes())
+
+    def take(self, ids: ArrayLike) -> Scores:
+        """The scores of just these examples, in the order given."""
+        where = positions_of(self.ids, ids, f"scores {self.name!r}")
+        labels = None if self.labels is None else self.labels[where]
+        return replace(self, ids=self.ids[where], values=self.values[where], labels=labels)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a parquet file with columns `id`, `score` and, if known, `label`."""
+        columns: dict[str, Any] = {"id": self.ids, "score": self.values}
+        if self.labels is not None:
+            columns["label"] = self.labels if self.labels.ndim == 1 else list(self.labels)
+        write_table(path, "scores", columns, {
+            "name": self.name, "reliability": self.reliability, "task": self.task,
+            "classes": list(self.classes), "provenance": dict(self.provenance)})
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scores:
+        """Read what `save` wrote."""
+        columns, about = read_table(path, "scores")
+        labels = columns.get("label")
+        if labels is not None and labels.dtype.kind == "O":
+            labels = np.stack(labels)
+        return cls(name=about["name"], ids=columns["id"], values=columns["score"],
+                   reliability=about["reliability"], task=about["task"], labels=labels,
+                   classes=tuple(about["classes"]), provenance=about["provenance"])

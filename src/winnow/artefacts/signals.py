@@ -1,0 +1,223 @@
+"""Signals: what training or a model revealed about each example.
+
+Arrays by name; the example axis is always the same ids in the same order.
+
+| name | shape | what |
+|---|---|---|
+| `logits` | seeds x epochs x n x classes | outputs in eval mode, without augmentation, after each recorded epoch |
+| `losses` | seeds x epochs x n | loss of that one example |
+| `embeddings` | n x d | representation by a trained or given network |
+| `gradients` | seeds x n x p | loss gradient of that one example, randomly projected unless asked otherwise |
+| `gradient_norms` | seeds x n | exact L2 norm of that gradient, all parameters |
+| `ensemble_member` | models x n | 1 where the example was in the training set of that model |
+| `ensemble_correct` | models x n | 1 where that model predicts the example's label |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import checks
+from ..errors import InputError, NotDefinedError, StoreError
+from ..store import atomic, fingerprint
+from .provenance import Provenance
+from .source import TASKS, Task, positions_of
+
+__all__ = ["EXAMPLE_AXIS", "Signals"]
+
+# Which axis of each array runs over examples. Arrays with seeds (or models) have them on axis 0.
+EXAMPLE_AXIS = {"logits": 2, "losses": 2, "embeddings": 0, "gradients": 1, "gradient_norms": 1,
+                "ensemble_member": 1, "ensemble_correct": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """What was observed of each example.
+
+    Parameters
+    ----------
+    ids
+        Ids of the examples, in the order of every array's example axis.
+    arrays
+        The observations by name; the table above says which there are and their shapes.
+    task
+        The source's task.
+    labels
+        The source's labels, in the order of `ids`.
+    classes
+        Names of the classes.
+    epochs
+        Which epochs (counted from 1) the rows of `logits` and `losses` were recorded after.
+    planned_epochs
+        How many epochs the training had in all; "after 10 % of training" is counted from it.
+    provenance
+        Where these signals came from.
+    """
+
+    ids: NDArray[Any]
+    arrays: Mapping[str, NDArray[Any]]
+    task: Task
+    labels: NDArray[Any] | None = None
+    classes: tuple[str, ...] = ()
+    epochs: tuple[int, ...] = ()
+    planned_epochs: int = 0
+    provenance: Provenance = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", checks.ids("signals", self.ids))
+        checks.choice("task", "signals", self.task, TASKS)
+        n = self.ids.size
+        if self.task != "unlabelled":
+            if self.labels is None:
+                raise InputError(f"labels of signals are missing for a {self.task} task.")
+            object.__setattr__(self, "labels", checks.array("labels", "signals", self.labels, rows=n))
+        if not self.arrays:
+            raise InputError("signals must hold at least one array; got none.")
+        for name, values in self.arrays.items():
+            if name not in EXAMPLE_AXIS:
+                raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
+            axis = EXAMPLE_AXIS[name]
+            if values.ndim <= axis or values.shape[axis] != n:
+                raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape "
+                                 f"{values.shape}.")
+            checks.finite(name, "signals", values)
+            if name in ("logits", "losses") and values.shape[1] != len(self.epochs):
+                raise InputError(f"{name} of signals has {values.shape[1]} epochs but epochs names "
+                                 f"{len(self.epochs)}.")
+        if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
+            raise InputError(f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
+                             f"{self.arrays['logits'].shape}.")
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
+        """The array of that name, or an error that says how to observe it."""
+        if name not in self.arrays:
+            want = "ensemble" if name.startswith("ensemble") else name
+            how = "wn.embed(source, model)" if name == "embeddings" else f"wn.observe(..., want=({want!r},))"
+            raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. "
+                                  f"Get it with {how}.")
+        return self.arrays[name]
+
+    @property
+    def logits(self) -> NDArray[Any]:
+        """Logits: seeds x epochs x n x classes."""
+        return self.array("logits")
+
+    @property
+    def losses(self) -> NDArray[Any]:
+        """Losses: seeds x epochs x n."""
+        return self.array("losses")
+
+    @property
+    def embeddings(self) -> NDArray[Any]:
+        """Embeddings: n x d."""
+        return self.array("embeddings")
+
+    @cached_property
+    def seeds(self) -> int:
+        """How many seeds (or ensemble models) were observed; 1 for embeddings alone."""
+        counts = [values.shape[0] for name, values in self.arrays.items() if EXAMPLE_AXIS[name] > 0]
+        return min(counts, default=1)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of the content in canonical order."""
+        order = np.argsort(self.ids, kind="stable")
+        parts: list[Any] = ["\n".join(map(str, self.ids[order].tolist())).encode(), list(self.epochs)]
+        for name in sorted(self.arrays):
+            ordered = np.take(self.arrays[name], order, axis=EXAMPLE_AXIS[name])
+            parts += [name, np.ascontiguousarray(ordered).tobytes()]
+        return fingerprint(*parts)
+
+    def take(self, ids: ArrayLike) -> Signals:
+        """The signals of just these examples, in the order given."""
+        return self.at(positions_of(self.ids, ids, "signals"))
+
+    def at(self, positions: NDArray[np.int64]) -> Signals:
+        """The signals of the examples at these positions."""
+        arrays = {name: np.take(values, positions, axis=EXAMPLE_AXIS[name])
+                  for name, values in self.arrays.items()}
+        labels = None if self.labels is None else self.labels[positions]
+        return replace(self, ids=self.ids[positions], arrays=arrays, labels=labels)
+
+    def canonical(self) -> Signals:
+        """The same signals sorted by id."""
+        order = np.argsort(self.ids, kind="stable")
+        return self if np.array_equal(order, np.arange(order.size)) else self.at(order)
+
+    def only_seeds(self, which: Sequence[int]) -> Signals:
+        """The same examples with just these seeds (and ensemble models)."""
+        index = list(which)
+        arrays = {name: values if EXAMPLE_AXIS[name] == 0 else values[index]
+                  for name, values in self.arrays.items()}
+        return replace(self, arrays=arrays)
+
+    def merge(self, other: Signals) -> Signals:
+        """These signals with the arrays of `other`, which must be about the same ids."""
+        if set(self.ids.tolist()) != set(other.ids.tolist()):
+            raise InputError("signals can be merged only if they are about the same ids.")
+        lined_up = other.take(self.ids)
+        dynamic = self if self.epochs else lined_up
+        return replace(self, arrays={**self.arrays, **lined_up.arrays}, epochs=dynamic.epochs,
+                       planned_epochs=dynamic.planned_epochs,
+                       provenance={"step": "merge", "inputs": [dict(self.provenance), dict(other.provenance)]})
+
+    @classmethod
+    def stack(cls, parts: Sequence[Signals], provenance: Provenance) -> Signals:
+        """Signals of several seeds, each observed on the same ids, as one."""
+        first = parts[0]
+        arrays = {}
+        for name, values in first.arrays.items():
+            if EXAMPLE_AXIS[name] == 0:
+                arrays[name] = values
+            else:
+                arrays[name] = np.concatenate([part.take(first.ids).arrays[name] for part in parts], axis=0)
+        return replace(first, arrays=arrays, provenance=provenance)
+
+    def save(self, path: str | Path) -> Path:
+        """Write one safetensors file; everything that is not an array is JSON in its header."""
+        from safetensors.numpy import save_file
+
+        about = {"winnow": "signals", "task": self.task, "classes": list(self.classes),
+                 "epochs": list(self.epochs), "planned_epochs": self.planned_epochs,
+                 "provenance": dict(self.provenance), "ids": self.ids.dtype.kind}
+        tensors = {name: np.ascontiguousarray(values) for name, values in self.arrays.items()}
+        tensors["ids"] = (self.ids if self.ids.dtype.kind == "i" else
+                          np.frombuffer("\n".join(self.ids.tolist()).encode(), dtype=np.uint8))
+        if self.labels is not None:
+            tensors["labels"] = np.ascontiguousarray(self.labels)
+        with atomic(path) as part:
+            save_file(tensors, part, metadata={"about": json.dumps(about, sort_keys=True)})
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Signals:
+        """Read what `save` wrote."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(str(path), framework="numpy") as file:
+                about = json.loads((file.metadata() or {})["about"])
+                tensors = {name: file.get_tensor(name) for name in list(file.keys())}
+        except (OSError, KeyError, ValueError, SafetensorError) as error:
+            raise StoreError(f"{path} is not a file of signals: {error}.") from None
+        if about.get("winnow") != "signals":
+            raise StoreError(f"{path} is not a file of signals.")
+        raw = tensors.pop("ids")
+        ids = raw if about["ids"] == "i" else np.array(raw.tobytes().decode().split("\n"), dtype=np.str_)
+        return cls(ids=ids, labels=tensors.pop("labels", None), arrays=tensors, task=about["task"],
+                   classes=tuple(about["classes"]), epochs=tuple(about["epochs"]),
+                   planned_epochs=about["planned_epochs"], provenance=about["provenance"])

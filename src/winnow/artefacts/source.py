@@ -1,0 +1,232 @@
+"""Source: examples that can be fetched by id, with labels, a regression target, or neither.
+
+An id names an example, not a place. Sources whose examples have names (files, an id column) use them;
+others derive an id from the example's content (`content_ids`), so that shuffling or re-sharding changes
+no id. Where content cannot be relied on (a torch dataset that augments) positions are the names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import checks
+from ..errors import InputError
+from ..store import fingerprint
+
+__all__ = ["Source", "content_ids", "positions_of"]
+
+Task = Literal["classification", "regression", "unlabelled"]
+Kind = Literal["image", "tensor", "table"]
+TASKS: tuple[Task, ...] = ("classification", "regression", "unlabelled")
+KINDS: tuple[Kind, ...] = ("image", "tensor", "table")
+Read = Callable[[NDArray[np.int64]], NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Examples by id.
+
+    Parameters
+    ----------
+    name
+        What people call it, in tables and reports.
+    read
+        Returns the inputs at an array of positions: uint8 of shape (n, C, H, W) for images, float32
+        of shape (n, ...) otherwise. Called in batches; decoding happens here, lazily.
+    size
+        Number of examples.
+    shape
+        Shape of one example as `read` returns it.
+    kind
+        `image` (uint8, C x H x W), `tensor` (float32, C x H x W or other) or `table` (float32, one row).
+    task
+        `classification`, `regression` or `unlabelled`.
+    labels
+        Class numbers (int64, 0 to classes - 1), float targets, or None.
+    classes
+        Names of the classes, in the order of their numbers; empty unless classification.
+    make_ids
+        The ids, or a function that computes them when first asked (large files are not read to be opened).
+    columns
+        Names of a table's columns, for people.
+    origin
+        Where the data came from: adapter, path, options. JSON-like.
+    seal
+        Extra text to fingerprint where ids do not speak for the content (file sizes, say).
+    """
+
+    name: str
+    read: Read
+    size: int
+    shape: tuple[int, ...]
+    kind: Kind
+    task: Task
+    labels: NDArray[Any] | None = None
+    classes: tuple[str, ...] = ()
+    make_ids: Callable[[], ArrayLike] | ArrayLike = field(default_factory=lambda: np.arange(0))
+    columns: tuple[str, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    seal: str = ""
+
+    def __post_init__(self) -> None:
+        owner = f"source {self.name!r}"
+        checks.integer("size", owner, self.size, low=1)
+        checks.choice("task", owner, self.task, TASKS)
+        checks.choice("kind", owner, self.kind, KINDS)
+        if self.task == "unlabelled":
+            if self.labels is not None:
+                raise InputError(f"labels of {owner} must be None for an unlabelled task.")
+            return
+        if self.labels is None:
+            raise InputError(f"labels of {owner} are missing for a {self.task} task.")
+        wanted = np.int64 if self.task == "classification" else np.float64
+        labels = checks.array("labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2),
+                              rows=self.size)
+        if self.task == "classification":
+            if labels.dtype.kind not in "iu":
+                raise InputError(f"labels of {owner} must be class numbers; got dtype {labels.dtype}.")
+            low, high = int(labels.min()), int(labels.max())
+            if low < 0 or high >= len(self.classes):
+                raise InputError(f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
+                                 f"got {low if low < 0 else high}.")
+        object.__setattr__(self, "labels", labels.astype(wanted, copy=False))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, position: int) -> tuple[NDArray[Any], Any]:
+        """One (input, target) pair, so that a Source is itself a torch map-style dataset."""
+        if not -self.size <= position < self.size:
+            raise IndexError(position)
+        position %= self.size
+        target = -1 if self.labels is None else self.labels[position]
+        return self.read(np.array([position]))[0], target
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """Ids in the source's own order."""
+        given = self.make_ids() if callable(self.make_ids) else self.make_ids
+        found = checks.ids(f"source {self.name!r}", given)
+        if found.size != self.size:
+            raise InputError(f"ids of source {self.name!r} must have {self.size} entries; got {found.size}.")
+        return found
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Positions sorted by id: the order everything random is tied to."""
+        return np.argsort(self.ids, kind="stable")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of ids and labels in canonical order; shuffling does not change it."""
+        ids = self.ids[self.order]
+        labels = b"" if self.labels is None else np.ascontiguousarray(self.labels[self.order]).tobytes()
+        return fingerprint("\n".join(map(str, ids.tolist())).encode(), labels, list(self.classes), self.task,
+                           list(self.shape), self.seal)
+
+    def positions(self, ids: ArrayLike) -> NDArray[np.int64]:
+        """Positions of ids in this source."""
+        return positions_of(self.ids, ids, f"source {self.name!r}", order=self.order)
+
+    def fetch(self, ids: ArrayLike) -> NDArray[Any]:
+        """Inputs of the examples with these ids, in the order asked for."""
+        return self.read(self.positions(np.atleast_1d(np.asarray(ids))))
+
+    def take(self, ids: ArrayLike, name: str | None = None) -> Source:
+        """The source of just these examples, in the order given."""
+        return self.at(self.positions(ids), name)
+
+    def at(self, positions: NDArray[np.int64], name: str | None = None) -> Source:
+        """The source of the examples at these positions, in the order given."""
+        where = np.asarray(positions, dtype=np.int64)
+        return replace(
+            self,
+            name=self.name if name is None else name,
+            read=_Reindexed(self.read, where),
+            size=int(where.size),
+            labels=None if self.labels is None else self.labels[where],
+            make_ids=self.ids[where],
+        )
+
+    def with_labels(self, labels: ArrayLike | None, task: Task, classes: Sequence[str] = ()) -> Source:
+        """The same examples, by the same ids, with other targets."""
+        made = None if labels is None else np.asarray(labels)
+        return replace(self, labels=made, task=task, classes=tuple(classes), make_ids=self.ids)
+
+    def with_classes(self, classes: Sequence[str]) -> Source:
+        """The same examples with class numbers that follow `classes` (a test set that lacks one, say)."""
+        if self.task != "classification" or tuple(classes) == self.classes or self.labels is None:
+            return self
+        unknown = sorted(set(self.classes) - set(classes))
+        if unknown:
+            raise InputError(f"source {self.name!r} has the class {unknown[0]!r}, which is not among the "
+                             f"{len(classes)} classes of the training data.")
+        number = {name: index for index, name in enumerate(classes)}
+        table = np.array([number[name] for name in self.classes], dtype=np.int64)
+        return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Name, origin and fingerprint."""
+        return {"name": self.name, "origin": dict(self.origin), "fingerprint": self.fingerprint,
+                "size": self.size}
+
+
+@dataclass(frozen=True)
+class _Reindexed:
+    """Reads through a list of positions; a class, not a closure, so that workers can receive it."""
+
+    read: Read
+    where: NDArray[np.int64]
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        return self.read(self.where[positions])
+
+
+def positions_of(known: NDArray[Any], wanted: ArrayLike, owner: str,
+                 order: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """Positions of the `wanted` ids among the `known` ones; an absent id is refused by name."""
+    asked = np.asarray(wanted)
+    if asked.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    same_kind = (asked.dtype.kind in "iu") == (known.dtype.kind in "iu")
+    if not same_kind:
+        raise InputError(f"ids of {owner} look like {known[0]!r}; got {asked.reshape(-1)[0]!r}.")
+    by_id = np.argsort(known, kind="stable") if order is None else order
+    sorted_ids = known[by_id]
+    place = np.minimum(np.searchsorted(sorted_ids, asked), known.size - 1)
+    missing = sorted_ids[place] != asked
+    if missing.any():
+        raise InputError(f"{owner} has no example with id {asked[missing][0]!s} ({int(missing.sum())} of "
+                         f"{asked.size} ids are unknown).")
+    return by_id[place].astype(np.int64, copy=False)
+
+
+def content_ids(rows: Iterable[bytes], labels: NDArray[Any] | None = None) -> NDArray[np.str_]:
+    """Ids from content: 16 hexadecimal digits of each row's hash, with a count behind repeated rows.
+
+    The label is no part of the hash, so that correcting a label keeps an example's identity; among equal
+    rows it decides who gets which number, so that shuffling does not.
+    """
+    names = np.array([hashlib.blake2b(row, digest_size=8).hexdigest() for row in rows], dtype=np.str_)
+    _, inverse, counts = np.unique(names, return_inverse=True, return_counts=True)
+    repeated = np.flatnonzero(counts[inverse] > 1)
+    if repeated.size == 0:
+        return names
+    keys = (np.zeros(repeated.size),) if labels is None else tuple(np.atleast_2d(labels.T)[:, repeated])
+    out = names.astype(f"<U{16 + 1 + len(str(int(counts.max())))}")
+    seen: dict[str, int] = {}
+    for position in repeated[np.lexsort((*keys, names[repeated]))]:
+        name = str(names[position])
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        if count:
+            out[position] = f"{name}-{count}"
+    return out

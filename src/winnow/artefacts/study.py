@@ -1,0 +1,281 @@
+"""Study: what happened when models were trained on subsets: per seed, per class, per test set, at what cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import checks
+from ..errors import InputError, StoreError
+from ..store import read_json, write_json
+from .intervals import Interval, difference, mean
+from .parquet import read_table, write_table
+from .provenance import Provenance
+
+__all__ = ["Arm", "Outcome", "Study", "Table"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One trained model measured on one test set.
+
+    Parameters
+    ----------
+    arm
+        Which training set it was trained on.
+    seed
+        The training seed; arms are compared seed by seed.
+    test
+        Name of the test set.
+    value
+        The study's metric on it.
+    loss
+        Mean loss on it.
+    per_class
+        The metric for each class, NaN for a class the test set lacks; empty for regression.
+    iterations
+        Optimiser steps taken.
+    seconds
+        Seconds of training (not of testing).
+    """
+
+    arm: str
+    seed: int
+    test: str
+    value: float
+    loss: float
+    per_class: tuple[float, ...]
+    iterations: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One training set of a study.
+
+    Parameters
+    ----------
+    name
+        Its name in tables.
+    kind
+        `full`, `random` or `subset`.
+    size, keep
+        How many examples, and which fraction of the full data.
+    baseline
+        For a subset, the random arm of the same size.
+    class_balance
+        Mean over pairs of classes of smaller count / larger count; None for regression.
+    selection
+        Seconds spent to find it, by stage (`observe`, `score`, `select`); empty where nothing is known.
+    certificate
+        The subset's own certificate.
+    """
+
+    name: str
+    kind: Literal["full", "random", "subset"]
+    size: int
+    keep: float
+    baseline: str | None = None
+    class_balance: float | None = None
+    selection: Mapping[str, float] = field(default_factory=dict)
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Trained models compared under one protocol.
+
+    Parameters
+    ----------
+    metric
+        `accuracy` or `r2`; higher is better.
+    arms
+        The training sets, full and random included.
+    outcomes
+        One entry a trained model and test set.
+    tests
+        Names of the test sets; claims are made on the first.
+    classes
+        Names of the classes.
+    match_iterations
+        0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
+    provenance
+        Where it came from.
+    """
+
+    metric: Literal["accuracy", "r2"]
+    arms: tuple[Arm, ...]
+    outcomes: tuple[Outcome, ...]
+    tests: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+    match_iterations: float = 0.0
+    provenance: Provenance = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checks.choice("metric", "study", self.metric, ("accuracy", "r2"))
+        names = [arm.name for arm in self.arms]
+        if len(set(names)) != len(names):
+            raise InputError(f"arms of a study must have different names; got {names}.")
+        if not self.tests:
+            raise InputError("a study needs at least one test set.")
+        for outcome in self.outcomes:
+            if outcome.arm not in names or outcome.test not in self.tests:
+                raise InputError(f"an outcome names arm {outcome.arm!r} and test set {outcome.test!r}, which the "
+                                 "study does not have.")
+
+    def arm(self, name: str) -> Arm:
+        """The arm of that name."""
+        for arm in self.arms:
+            if arm.name == name:
+                return arm
+        raise InputError(f"the study has no arm {name!r}; it has {', '.join(arm.name for arm in self.arms)}.")
+
+    @property
+    def full(self) -> Arm | None:
+        """The arm trained on everything, if it was run."""
+        return next((arm for arm in self.arms if arm.kind == "full"), None)
+
+    def of(self, arm: str, test: str | None = None) -> dict[int, Outcome]:
+        """Outcomes of an arm on one test set, by seed."""
+        where = self.tests[0] if test is None else test
+        found = {o.seed: o for o in self.outcomes if o.arm == arm and o.test == where}
+        return dict(sorted(found.items()))
+
+    def interval(self, arm: str, test: str | None = None) -> Interval:
+        """Mean of the metric over seeds with its 95 % t interval."""
+        return mean([o.value for o in self.of(arm, test).values()])
+
+    def versus(self, arm: str, other: str, test: str | None = None) -> Interval:
+        """Mean of `arm - other`, paired by seed, with its 95 % t interval."""
+        ours, theirs = self.of(arm, test), self.of(other, test)
+        shared = sorted(set(ours) & set(theirs))
+        if not shared:
+            raise InputError(f"arms {arm!r} and {other!r} share no seed.")
+        return difference([ours[s].value for s in shared], [theirs[s].value for s in shared])
+
+    def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
+        """The metric for each class, mean over seeds; NaN for a class the test set lacks."""
+        return tuple(float(np.mean(column)) for column in
+                     zip(*(o.per_class for o in self.of(arm, test).values()), strict=True))
+
+    def seconds(self, arm: str) -> float:
+        """Mean seconds of one training."""
+        return float(np.mean([o.seconds for o in self.of(arm).values()]))
+
+    def table(self) -> Table:
+        """One row an arm and test set: the metric, paired differences to random and to full, and seconds."""
+        rows = []
+        for test in self.tests:
+            for arm in self.arms:
+                done = self.of(arm.name, test)
+                if not done:
+                    continue
+                got = self.interval(arm.name, test)
+                row: dict[str, Any] = {"arm": arm.name, "kept": arm.size, "fraction": arm.keep}
+                if len(self.tests) > 1:
+                    row["test"] = test
+                row |= {self.metric: got.centre, "low": got.low, "high": got.high}
+                row |= self._against("random", arm.name, arm.baseline, test)
+                full = self.full
+                row |= self._against("full", arm.name, full.name if full and arm.kind != "full" else None, test)
+                per_class = self.per_class(arm.name, test)
+                worst = min((v for v in per_class if not math.isnan(v)), default=math.nan)
+                row |= {"worst_class": worst, "seeds": got.runs,
+                        "train_s": self.seconds(arm.name), "select_s": float(sum(arm.selection.values()))}
+                rows.append(row)
+        return Table(tuple(rows))
+
+    def _against(self, word: str, arm: str, other: str | None, test: str) -> dict[str, Any]:
+        if other is None or not self.of(other, test):
+            return {f"vs_{word}": math.nan, f"vs_{word}_low": math.nan, f"vs_{word}_high": math.nan}
+        gap = self.versus(arm, other, test)
+        return {f"vs_{word}": gap.centre, f"vs_{word}_low": gap.low, f"vs_{word}_high": gap.high}
+
+    def save(self, directory: str | Path) -> Path:
+        """Write `outcomes.parquet` and `study.json` into a directory."""
+        where = Path(directory)
+        columns = {f.name: [getattr(o, f.name) for o in self.outcomes] for f in dataclasses.fields(Outcome)}
+        write_table(where / "outcomes.parquet", "outcomes", columns, {})
+        about = {"winnow": "study", "metric": self.metric, "tests": list(self.tests), "classes": list(self.classes),
+                 "match_iterations": self.match_iterations, "provenance": dict(self.provenance),
+                 "arms": [dataclasses.asdict(arm) for arm in self.arms]}
+        write_json(where / "study.json", about)
+        return where
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Study:
+        """Read what `save` wrote."""
+        where = Path(directory)
+        about = read_json(where / "study.json")
+        if not isinstance(about, dict) or about.get("winnow") != "study":
+            raise StoreError(f"{where} does not hold a study.")
+        columns, _ = read_table(where / "outcomes.parquet", "outcomes")
+        names = [f.name for f in dataclasses.fields(Outcome)]
+        rows = zip(*(columns[name].tolist() for name in names), strict=True)
+        outcomes = tuple(Outcome(**{**dict(zip(names, row, strict=True)),
+                                    "per_class": tuple(row[names.index("per_class")])}) for row in rows)
+        return cls(metric=about["metric"], arms=tuple(Arm(**arm) for arm in about["arms"]), outcomes=outcomes,
+                   tests=tuple(about["tests"]), classes=tuple(about["classes"]),
+                   match_iterations=about["match_iterations"], provenance=about["provenance"])
+
+    def report(self, path: str | Path) -> Path:
+        """Write the self-contained HTML report of this study."""
+        # The one upward door: a convenience on the artefact, opened only when called.
+        from ..report import write_study_report
+
+        return write_study_report(self, path)
+
+
+@dataclass(frozen=True)
+class Table(Sequence[Mapping[str, Any]]):
+    """Rows of equal keys that print as an aligned table, for people and for programs alike."""
+
+    rows: tuple[Mapping[str, Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.rows)
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and formatted cells, without the columns that are empty throughout."""
+        keys = [key for key in (self.rows[0] if self.rows else {})
+                if any(_text(row.get(key)) for row in self.rows)]
+        return keys, [[_text(row.get(key)) for key in keys] for row in self.rows]
+
+    def __str__(self) -> str:
+        keys, cells = self._cells()
+        widths = [max(len(key), *(len(row[i]) for row in cells)) if cells else len(key)
+                  for i, key in enumerate(keys)]
+        lines = ["  ".join(key.ljust(w) for key, w in zip(keys, widths, strict=True)).rstrip()]
+        lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells]
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """The table in Markdown."""
+        keys, cells = self._cells()
+        lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
+        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in cells])
+
+    def _repr_html_(self) -> str:
+        keys, cells = self._cells()
+        head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,182 @@
+"""Checks at the door: every public function validates here, then calls kernels that assume valid input.
+
+Each check returns the clean value or raises `InputError` with one sentence: which parameter, of what,
+what is allowed, what was given.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InputError, UnknownNameError
+
+__all__ = [
+    "array",
+    "choice",
+    "finite",
+    "fraction",
+    "ids",
+    "integer",
+    "number",
+    "size_from",
+    "weights",
+]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def integer(name: str, owner: str, value: object, *, low: int | None = None, high: int | None = None) -> int:
+    """A whole number within [low, high]."""
+    allowed = "a whole number" + _range(low, high)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
+    whole = int(value)
+    if (low is not None and whole < low) or (high is not None and whole > high):
+        raise InputError(f"{name} of {owner} must be {allowed}; got {whole}.")
+    return whole
+
+
+def number(
+    name: str,
+    owner: str,
+    value: object,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """A finite number within [low, high], either end open on request."""
+    left = "(" if open_low else "["
+    right = ")" if open_high else "]"
+    if low is not None and high is not None:
+        allowed = f"a number in {left}{low:g}, {high:g}{right}"
+    elif low is not None:
+        allowed = f"a number {'above' if open_low else 'of at least'} {low:g}"
+    elif high is not None:
+        allowed = f"a number {'below' if open_high else 'of at most'} {high:g}"
+    else:
+        allowed = "a finite number"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
+    real = float(value)
+    below = low is not None and (real <= low if open_low else real < low)
+    above = high is not None and (real >= high if open_high else real > high)
+    if not math.isfinite(real) or below or above:
+        raise InputError(f"{name} of {owner} must be {allowed}; got {real:g}.")
+    return real
+
+
+def fraction(name: str, owner: str, value: object) -> float:
+    """A number in (0, 1]."""
+    return number(name, owner, value, low=0.0, high=1.0, open_low=True)
+
+
+def choice(name: str, owner: str, value: object, allowed: Iterable[str]) -> str:
+    """One of a few words."""
+    known = list(allowed)
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError.of(f"{name} of {owner}", value, known)
+    return value
+
+
+def size_from(owner: str, n: int, keep: object = None, size: object = None) -> int:
+    """How many of `n` examples to keep, given exactly one of a fraction `keep` and a count `size`."""
+    if (keep is None) == (size is None):
+        raise InputError(f"{owner} needs exactly one of keep= (a fraction in (0, 1]) and size= (a count); "
+                         f"got keep={_shown(keep)}, size={_shown(size)}.")
+    if size is not None:
+        return integer("size", owner, size, low=1, high=n)
+    return max(1, round(fraction("keep", owner, keep) * n))
+
+
+def array(
+    name: str,
+    owner: str,
+    value: ArrayLike,
+    *,
+    ndim: int | Sequence[int] | None = None,
+    rows: int | None = None,
+    dtype: Any = None,
+) -> NDArray[Any]:
+    """A numeric, non-empty array with the wanted number of dimensions and rows; finite if of floats."""
+    try:
+        out = np.asarray(value, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} of {owner} must be an array of numbers; got {type(value).__name__} "
+                         f"({error}).") from None
+    if out.dtype.kind not in "biuf":
+        raise InputError(f"{name} of {owner} must be an array of numbers; got dtype {out.dtype}.")
+    if ndim is not None:
+        wanted = (ndim,) if isinstance(ndim, int) else tuple(ndim)
+        if out.ndim not in wanted:
+            raise InputError(f"{name} of {owner} must have {' or '.join(map(str, wanted))} dimension(s); "
+                             f"got shape {out.shape}.")
+    if out.size == 0:
+        raise InputError(f"{name} of {owner} must not be empty; got shape {out.shape}.")
+    if rows is not None and (out.ndim == 0 or out.shape[0] != rows):
+        raise InputError(f"{name} of {owner} must have {rows} rows; got shape {out.shape}.")
+    return finite(name, owner, out)
+
+
+def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
+    """Refuse NaN and infinities, saying how many there are and where the first one is."""
+    if value.dtype.kind == "f":
+        bad = ~np.isfinite(value)
+        if bad.any():
+            first = tuple(int(i) for i in np.argwhere(bad)[0])
+            where = first[0] if len(first) == 1 else first
+            raise InputError(f"{name} of {owner} must be finite; {int(bad.sum())} value(s) are NaN or "
+                             f"infinite, the first at {where}.")
+    return value
+
+
+def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
+    """Example ids: a non-empty vector of unique whole numbers (int64) or of unique, non-empty strings."""
+    out = np.asarray(value)
+    if out.ndim != 1 or out.size == 0:
+        raise InputError(f"ids of {owner} must be a non-empty vector; got shape {out.shape}.")
+    if out.dtype.kind in "iu":
+        out = out.astype(np.int64)
+    elif out.dtype.kind == "U":
+        pass
+    elif out.dtype.kind == "O" and all(isinstance(item, str) for item in out):
+        out = out.astype(np.str_)
+    else:
+        raise InputError(f"ids of {owner} must be whole numbers or strings; got dtype {out.dtype}.")
+    unique, counts = np.unique(out, return_counts=True)
+    if unique.size != out.size:
+        twice = unique[counts > 1][0]
+        raise InputError(f"ids of {owner} must be unique; {int((counts > 1).sum())} occur more than once, "
+                         f"for example {twice!s}.")
+    if out.dtype.kind == "U" and unique[0] == "":
+        raise InputError(f"ids of {owner} must not be empty strings.")
+    return out
+
+
+def weights(owner: str, value: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Positive, finite weights, one an example."""
+    out = array("weights", owner, value, ndim=1, rows=rows, dtype=np.float64)
+    if (out <= 0).any():
+        raise InputError(f"weights of {owner} must be positive; {int((out <= 0).sum())} are not, "
+                         f"the first at {int(np.argmax(out <= 0))}.")
+    return out
+
+
+def _range(low: int | None, high: int | None) -> str:
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    if low is not None:
+        return f" of at least {low}"
+    if high is not None:
+        return f" of at most {high}"
+    return ""

@@ -1,0 +1,102 @@
+"""Progress bars: silent in libraries and off terminals, a rich bar for whoever asks.
+
+The simple door is `track`; `task` is the full one, for work whose steps are reported by hand. Bars
+appear only inside `shown()` (the command line opens it), only when stderr is a terminal, and only once
+the work has lasted two seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+__all__ = ["shown", "task", "track"]
+
+T = TypeVar("T")
+Advance = Callable[[int], None]
+
+PATIENCE = 2.0  # seconds of work before a bar appears
+_wanted: ContextVar[bool] = ContextVar("winnow_progress", default=False)
+
+
+@contextmanager
+def shown(enabled: bool = True) -> Iterator[None]:
+    """Let bars appear inside this block."""
+    token = _wanted.set(enabled)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+@contextmanager
+def task(label: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar for one piece of work; call what it yields with the number of steps just finished."""
+    if not _wanted.get() or not sys.stderr.isatty():
+        yield _ignore
+        return
+    bar = _Bar(label, total)
+    try:
+        yield bar.advance
+    finally:
+        bar.close()
+
+
+def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
+    """Iterate over `items` with a bar."""
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    with task(label, total) as advance:
+        for item in items:
+            yield item
+            advance(1)
+
+
+def _ignore(steps: int) -> None:
+    """Where no bar is shown, progress goes nowhere."""
+
+
+class _Bar:
+    """A rich bar that waits `PATIENCE` seconds before it draws itself."""
+
+    def __init__(self, label: str, total: int | None) -> None:
+        self._label, self._total = label, total
+        self._done, self._start = 0, time.monotonic()
+        self._close: Callable[[], None] | None = None
+        self._move: Callable[[int], None] = _ignore
+
+    def advance(self, steps: int) -> None:
+        self._done += steps
+        if self._close is None and time.monotonic() - self._start > PATIENCE:
+            self._open()
+        self._move(self._done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if _live_bars:  # rich draws one live display at a time; an inner loop stays silent
+            return
+        bar = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                       TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        bar.start()
+        number = bar.add_task(self._label, total=self._total)
+        _live_bars.append(bar)
+
+        def close() -> None:
+            bar.stop()
+            _live_bars.remove(bar)
+
+        self._close = close
+        self._move = lambda done: bar.update(number, completed=done)
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+
+
+_live_bars: list[object] = []

@@ -1,0 +1,227 @@
+"""The run directory: files that appear whole or not at all, steps that are never done twice.
+
+A run is a directory with a `run.json` (what was asked), a `steps/` folder (one small record for each
+finished step) and the artefacts themselves. `Run.step` is the whole protocol: if the step is recorded
+as finished under the same key its artefact is loaded, otherwise it is made, written and then recorded.
+A process killed in between leaves no record, so the next run makes that step again and, because every
+step is a function of its inputs and its seed, ends with the same bytes. `docs/run-directory.md` is the
+page that writes the format down.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self, TypeVar
+
+from .errors import InputError, RunInUseError, StoreError
+
+__all__ = ["FORMAT", "Run", "atomic", "fingerprint", "read_json", "write_json"]
+
+FORMAT = 1  # version of the run directory's layout
+
+
+class Artefact(Protocol):
+    """What a step may produce: something that saves itself and can be loaded again."""
+
+    def save(self, path: str | Path) -> Any: ...
+
+    @classmethod
+    def load(cls, path: str | Path) -> Any: ...
+
+
+A = TypeVar("A", bound=Artefact)
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success move it there, on failure leave nothing.
+
+    The temporary file is flushed to disk before the move, so after a crash `path` is either the old
+    file or the whole new one.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.chmod(0o666 & ~_umask())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: str | Path, value: object) -> None:
+    """Write JSON atomically, keys sorted so that equal content is equal bytes."""
+    with atomic(path) as part:
+        part.write_text(json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Read JSON; a missing or damaged file is a `StoreError` that names it."""
+    try:
+        return json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise StoreError(f"cannot read {path}: {error}.") from None
+
+
+def fingerprint(*parts: object) -> str:
+    """A short, stable fingerprint of JSON-like values and byte strings."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=str).encode()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+class Run:
+    """A run directory held open by one process; without a directory, steps are made and not kept.
+
+    Parameters
+    ----------
+    path
+        The directory, made if missing; None keeps nothing.
+    settings
+        What the run was asked to do. A directory that holds another request is refused, unless
+        `extend` is set (a study that grows by seeds or methods keys each step instead).
+    extend
+        Accept a directory whose recorded settings differ, and record the new ones.
+    """
+
+    def __init__(self, path: str | Path | None, settings: Mapping[str, Any], *, extend: bool = False) -> None:
+        self.path = None if path is None else Path(path)
+        self.settings = dict(settings)
+        self._extend = extend
+        self._lock: IO[str] | None = None
+        self._seconds: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        if self.path is None:
+            return self
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"the run directory must be a directory; {self.path} is a file.")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = _hold(self.path)
+        except PermissionError as error:
+            raise InputError(f"the run directory {self.path} cannot be written: {error.strerror}.") from None
+        try:
+            self._open(self.path)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def _open(self, path: Path) -> None:
+        for left_over in path.rglob(".*.part"):  # of a process killed while it wrote; the lock is ours
+            left_over.unlink(missing_ok=True)
+        about = path / "run.json"
+        wanted = {"format": FORMAT, "settings": json.loads(json.dumps(self.settings, default=str))}
+        if about.exists():
+            found = read_json(about)
+            if found.get("format") != FORMAT:
+                raise StoreError(f"{path} was written in run format {found.get('format')!r}; "
+                                 f"this winnow reads format {FORMAT}.")
+            changed = sorted(key for key in {*found["settings"], *wanted["settings"]}
+                             if found["settings"].get(key) != wanted["settings"].get(key))
+            if changed and not self._extend:
+                key = changed[0]
+                raise StoreError(
+                    f"{path} holds a run with other settings ({key} was {found['settings'].get(key)!r}, now "
+                    f"{wanted['settings'].get(key)!r}); choose another directory or repeat the first command.")
+            if not changed:
+                return
+        elif any(item.name != "lock" for item in path.iterdir()):
+            raise StoreError(f"{path} is not empty and is not a winnow run; choose another directory.")
+        write_json(about, wanted)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._lock is not None:
+            self._lock.close()  # closing gives the lock up
+            self._lock = None
+
+    def step(self, name: str, kind: type[A], make: Callable[[], A], *, key: object = None,
+             file: str | None = None) -> A:
+        """Load the artefact of a finished step, or make, save and record it.
+
+        Parameters
+        ----------
+        name
+            The step, such as `observe/seed-0`; also where its record lies.
+        kind
+            The artefact's class.
+        make
+            Makes it, from nothing but captured inputs and seeds.
+        key
+            What the step depends on beyond the run's settings; a record under another key is ignored.
+        file
+            Where the artefact lies in the run; the step's name unless given.
+        """
+        if self.path is None:
+            start = time.perf_counter()
+            made = make()
+            self._seconds[name] = time.perf_counter() - start
+            return made
+        record_path = self.path / "steps" / f"{name}.json"
+        wanted = fingerprint(key)
+        if record_path.exists():
+            record = read_json(record_path)
+            if record.get("key") == wanted:
+                self._seconds[name] = float(record["seconds"])
+                return kind.load(self.path / record["file"])  # type: ignore[no-any-return]
+        start = time.perf_counter()
+        made = make()
+        seconds = time.perf_counter() - start
+        where = file if file is not None else name
+        made.save(self.path / where)
+        write_json(record_path, {"key": wanted, "file": where, "seconds": seconds})
+        self._seconds[name] = seconds
+        return made
+
+    def finished(self, name: str, *, key: object = None) -> bool:
+        """Whether a step is recorded as finished under this key."""
+        if self.path is None:
+            return False
+        record = self.path / "steps" / f"{name}.json"
+        return record.exists() and bool(read_json(record).get("key") == fingerprint(key))
+
+    def seconds(self, prefix: str = "") -> float:
+        """Seconds spent on the steps whose name starts with `prefix`, when they were first made."""
+        return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _hold(path: Path) -> IO[str]:
+    """Take the directory's lock; the system gives it up when the process ends, however it ends."""
+    file = (path / "lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise RunInUseError(f"{path} is in use by {holder}; wait for it to finish or choose another "
+                            "directory.") from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()}")
+    file.flush()
+    return file
