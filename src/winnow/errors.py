@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "DataError",
+    "DivergedError",
     "InputError",
     "MissingDependencyError",
     "NotDefinedError",
@@ -53,6 +54,10 @@ class UnknownNameError(WinnowError, LookupError):
 
 class NotDefinedError(WinnowError, TypeError):
     """The method has no meaning for this task or these signals; the message says why."""
+
+
+class DivergedError(WinnowError, ArithmeticError):
+    """Training left the finite numbers; the message says when, and what to change."""
 
 
 class MissingDependencyError(WinnowError, ImportError):

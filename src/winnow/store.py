@@ -171,33 +171,35 @@ class Run:
         file
             Where the artefact lies in the run; the step's name unless given.
         """
-        if self.path is None:
-            start = time.perf_counter()
-            made = make()
-            self._seconds[name] = time.perf_counter() - start
-            return made
-        record_path = self.path / "steps" / f"{name}.json"
-        wanted = fingerprint(key)
-        if record_path.exists():
-            record = read_json(record_path)
-            if record.get("key") == wanted:
-                self._seconds[name] = float(record["seconds"])
-                return kind.load(self.path / record["file"])  # type: ignore[no-any-return]
+        found = self.get(name, kind, key=key)
+        if found is not None:
+            return found
         start = time.perf_counter()
         made = make()
-        seconds = time.perf_counter() - start
-        where = file if file is not None else name
-        made.save(self.path / where)
-        write_json(record_path, {"key": wanted, "file": where, "seconds": seconds})
-        self._seconds[name] = seconds
-        return made
+        return self.put(name, made, time.perf_counter() - start, key=key, file=file)
 
-    def finished(self, name: str, *, key: object = None) -> bool:
-        """Whether a step is recorded as finished under this key."""
+    def get(self, name: str, kind: type[A], *, key: object = None) -> A | None:
+        """The artefact of a step that is recorded as finished under this key, or None."""
         if self.path is None:
-            return False
-        record = self.path / "steps" / f"{name}.json"
-        return record.exists() and bool(read_json(record).get("key") == fingerprint(key))
+            return None
+        record_path = self.path / "steps" / f"{name}.json"
+        if not record_path.exists():
+            return None
+        record = read_json(record_path)
+        if record.get("key") != fingerprint(key):
+            return None
+        self._seconds[name] = float(record["seconds"])
+        return kind.load(self.path / record["file"])  # type: ignore[no-any-return]
+
+    def put(self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None) -> A:
+        """Save the artefact of a step, then record the step as finished; the order is what makes it safe."""
+        self._seconds[name] = seconds
+        if self.path is not None:
+            where = file if file is not None else name
+            made.save(self.path / where)
+            write_json(self.path / "steps" / f"{name}.json",
+                       {"key": fingerprint(key), "file": where, "seconds": seconds})
+        return made
 
     def seconds(self, prefix: str = "") -> float:
         """Seconds spent on the steps whose name starts with `prefix`, when they were first made."""

@@ -1,0 +1,50 @@
+"""The ledger: what a subset cost to find, what it saves each time it is trained on, and when it pays.
+
+All in seconds of this study's own trainings, mean over seeds. Finding the subset is counted in full:
+observing, scoring and selecting. With s the seconds to find it, t those of one training on it and T those of
+one training on everything, one training nets T - t - s, and it pays after the smallest whole number of
+trainings k with k (T - t) >= s.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..artefacts import Study, Table
+
+__all__ = ["ledger"]
+
+
+def ledger(study: Study) -> Table:
+    """One row for each subset of a study.
+
+    Returns
+    -------
+    Table
+        Keys: `arm`, `observe_s`, `score_s`, `select_s`, `selection_s` (their sum), `train_s`, `full_train_s`,
+        `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does. Where the full
+        data was not trained on, what depends on it is NaN; where it is not known what the subset cost to
+        find, so is what depends on that.
+    """
+    return Table(tuple(_row(study, arm.name) for arm in study.arms
+                       if arm.kind == "subset" and study.of(arm.name)))
+
+
+def _row(study: Study, name: str) -> dict[str, Any]:
+    costs = study.arm(name).selection
+    selection = float(sum(costs.values())) if costs else math.nan
+    train = study.seconds(name)
+    full = study.seconds(study.full.name) if study.full and study.of(study.full.name) else math.nan
+    saved = full - train
+    return {
+        "arm": name,
+        **{f"{stage}_s": float(costs.get(stage, 0.0)) if costs else math.nan
+           for stage in ("observe", "score", "select")},
+        "selection_s": selection,
+        "train_s": train,
+        "full_train_s": full,
+        "saved_per_training_s": saved,
+        "net_after_one_s": saved - selection,
+        "pays_after": math.ceil(selection / saved) if saved > 0 and selection > 0 else None,
+    }

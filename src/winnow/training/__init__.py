@@ -1,0 +1,9 @@
+"""Training: `Recipe`, the one loop that every model in winnow is trained by, and the `Recorder`."""
+
+from __future__ import annotations
+
+from .feed import Feed, Scaling, hold
+from .loop import predict, train
+from .recipe import Recipe
+
+__all__ = ["Feed", "Recipe", "Scaling", "hold", "predict", "train"]

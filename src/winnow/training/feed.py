@@ -1,0 +1,152 @@
+"""Feed: a Source as batches of tensors, in canonical order, scaled, augmented on request.
+
+A feed holds its examples sorted by id, so that batch order, augmentation and rounding depend on ids and
+seed and never on the order of the source. Examples are held in memory where they fit the budget and are
+fetched batch by batch where they do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..artefacts import Source
+from ..progress import track
+
+__all__ = ["Feed", "Scaling", "hold"]
+
+BUDGET = 2 << 30  # bytes of examples held in memory
+CHUNK = 1024  # examples read at a time
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Reads from an array in memory."""
+
+    values: NDArray[Any]
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        return self.values[positions]
+
+
+def hold(source: Source, budget: int = BUDGET) -> Source:
+    """The same source with its examples decoded once into memory, if they fit; otherwise as it was."""
+    if isinstance(source.read, _Held):
+        return source
+    first = source.read(np.zeros(1, dtype=np.int64))
+    if first.nbytes * len(source) > budget:
+        return source
+    values = np.empty((len(source), *first.shape[1:]), dtype=first.dtype)
+    starts = range(0, len(source), CHUNK)
+    for start in track(starts, f"reading {source.name}"):
+        where = np.arange(start, min(start + CHUNK, len(source)))
+        values[where] = source.read(where)
+    return replace(source, read=_Held(values), make_ids=source.ids)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Means and standard deviations that inputs (and a regression's targets) are scaled by.
+
+    Learned from the training set alone and kept with the model, so that test data is scaled alike.
+    """
+
+    mean: torch.Tensor
+    std: torch.Tensor
+    target_mean: torch.Tensor
+    target_std: torch.Tensor
+
+    @classmethod
+    def of(cls, source: Source) -> Scaling:
+        """Per channel for images and tensors with channels, per column for tables."""
+        total = squares = np.float64(0)
+        count = 0
+        axes: tuple[int, ...] = ()
+        for start in range(0, len(source), CHUNK):
+            chunk = source.read(source.order[start:start + CHUNK]).astype(np.float64)
+            if source.kind == "image":
+                chunk /= 255
+            axes = (0,) if chunk.ndim == 2 else (0, *range(2, chunk.ndim))
+            total = total + chunk.sum(axes)
+            squares = squares + np.square(chunk).sum(axes)
+            count += chunk.size // max(1, np.asarray(total).size)
+        mean = np.atleast_1d(total / count)
+        std = np.sqrt(np.maximum(np.atleast_1d(squares / count) - mean**2, 0))
+        std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column carries nothing; leave it be
+        shape = (1, -1) + (1,) * (len(source.shape) - 1)
+        targets = np.zeros((1, 1)) if source.task != "regression" or source.labels is None else (
+            source.labels.reshape(len(source), -1))
+        spread = targets.std(0)
+        return cls(
+            torch.tensor(mean, dtype=torch.float32).reshape(shape),
+            torch.tensor(std, dtype=torch.float32).reshape(shape),
+            torch.tensor(targets.mean(0), dtype=torch.float32),
+            torch.tensor(np.where(spread > 0, spread, 1.0), dtype=torch.float32),
+        )
+
+
+class Feed:
+    """Batches of a source, by position in canonical order.
+
+    Parameters
+    ----------
+    source
+        Where examples come from.
+    scaling
+        How to scale; learned from this source unless given.
+    """
+
+    def __init__(self, source: Source, scaling: Scaling | None = None) -> None:
+        self.source = hold(source)
+        self.scaling = Scaling.of(self.source) if scaling is None else scaling
+        self.order = source.order
+        self.ids = source.ids[self.order]
+        self.targets = self._targets()
+        held = self.source.read
+        self._inputs = torch.from_numpy(held.values[self.order]) if isinstance(held, _Held) else None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def _targets(self) -> torch.Tensor | None:
+        labels = self.source.labels
+        if labels is None:
+            return None
+        if self.source.task == "classification":
+            return torch.from_numpy(np.ascontiguousarray(labels[self.order]))
+        values = torch.tensor(labels[self.order].reshape(len(self), -1), dtype=torch.float32)
+        return (values - self.scaling.target_mean) / self.scaling.target_std
+
+    def inputs(self, positions: NDArray[np.int64]) -> torch.Tensor:
+        """Scaled inputs at canonical positions."""
+        if self._inputs is not None:
+            raw = self._inputs[torch.from_numpy(positions)]
+        else:
+            raw = torch.from_numpy(np.ascontiguousarray(self.source.read(self.order[positions])))
+        x = raw.to(torch.float32)
+        if self.source.kind == "image":
+            x = x.div_(255) if raw.dtype != torch.float32 else x / 255
+        return (x - self.scaling.mean) / self.scaling.std
+
+
+def augmented(x: torch.Tensor, words: tuple[str, ...], rng: np.random.Generator) -> torch.Tensor:
+    """A batch of images flipped and shifted at random, each on its own."""
+    n, _, height, width = x.shape
+    if "flip" in words:
+        flip = torch.from_numpy(rng.random(n) < 0.5)
+        x = torch.where(flip[:, None, None, None], x.flip(3), x)
+    if "crop" in words:
+        pad_h, pad_w = max(1, height // 8), max(1, width // 8)
+        padded = torch.nn.functional.pad(x, (pad_w, pad_w, pad_h, pad_h))
+        down = torch.from_numpy(rng.integers(0, 2 * pad_h + 1, n))
+        right = torch.from_numpy(rng.integers(0, 2 * pad_w + 1, n))
+        rows = (down[:, None] + torch.arange(height))[:, None, :, None]
+        columns = (right[:, None] + torch.arange(width))[:, None, None, :]
+        each = torch.arange(n)[:, None, None, None]
+        channel = torch.arange(x.shape[1])[None, :, None, None]
+        x = padded[each, channel, rows, columns]
+    return x

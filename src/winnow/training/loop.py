@@ -1,0 +1,146 @@
+"""The one training loop. Every model that winnow trains, to observe or to prove, goes through it.
+
+    for epoch:                      until the planned number of steps is done
+        for batch of a fresh shuffle:
+            loss, backward, step
+        after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from ..errors import DivergedError, InputError, NotDefinedError
+from ..seeds import stream
+from .feed import Feed, augmented
+from .recipe import Recipe
+
+__all__ = ["Trained", "predict", "train"]
+
+AfterEpoch = Callable[[int, torch.nn.Module], None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model, the steps it took and the seconds of training, `after_epoch` not counted."""
+
+    model: torch.nn.Module
+    steps: int
+    seconds: float
+
+
+def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
+          weights: NDArray[np.float64] | None = None, steps: int | None = None,
+          after_epoch: AfterEpoch | None = None) -> Trained:
+    """Train a model in place.
+
+    Parameters
+    ----------
+    model
+        The network; it ends in eval mode.
+    feed
+        The training set.
+    recipe
+        How to train.
+    seed
+        Decides shuffles and augmentation.
+    weights
+        How much each example counts, in the feed's canonical order; only ratios matter.
+    steps
+        Optimiser steps in all; the recipe's epochs unless given.
+    after_epoch
+        Called with the number of epochs finished and the model after each whole pass.
+    """
+    targets = feed.targets
+    if targets is None:
+        raise NotDefinedError("training needs labels or a regression target; source "
+                              f"{feed.source.name!r} has neither.")
+    if recipe.augment and feed.source.kind != "image":
+        raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
+    device = device_of(recipe)
+    model.to(device).train()
+    total = recipe.steps(len(feed)) if steps is None else steps
+    optimizer = recipe.build_optimizer(model)
+    peaks = [group["lr"] for group in optimizer.param_groups]
+    scale = None if weights is None else torch.tensor(weights / weights.mean(), dtype=torch.float32)
+    done, epoch, seconds = 0, 0, 0.0
+    while done < total:
+        start = time.perf_counter()
+        rng = stream(seed, "augment", epoch)
+        loss = torch.zeros(())
+        for where in _batches(len(feed), recipe, stream(seed, "batches", epoch)):
+            for group, peak in zip(optimizer.param_groups, peaks, strict=True):
+                group["lr"] = peak * recipe.rate(done, total)
+            x = feed.inputs(where)
+            if recipe.augment:
+                x = augmented(x, recipe.augment, rng)
+            index = torch.from_numpy(where)
+            with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
+                output = model(x.to(device))
+            losses = example_losses(output.float(), targets[index].to(device), recipe.label_smoothing)
+            loss = losses.mean() if scale is None else (losses * scale[index].to(device)).mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            done += 1
+            if done == total:
+                break
+        epoch += 1
+        if not bool(torch.isfinite(loss)):
+            raise DivergedError(f"training diverged in epoch {epoch} (the loss is {float(loss)}); lower lr of "
+                                f"Recipe, now {peaks[0]:g}.")
+        seconds += time.perf_counter() - start
+        if after_epoch is not None:
+            after_epoch(epoch, model)
+            model.train()
+    model.eval()
+    return Trained(model, done, seconds)
+
+
+def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 1024) -> NDArray[np.float32]:
+    """Outputs for every example of a feed in canonical order, in eval mode, without augmentation."""
+    device = device_of(recipe)
+    was_training = model.training
+    model.to(device).eval()
+    parts = []
+    with torch.no_grad():
+        for start in range(0, len(feed), batch):
+            where = np.arange(start, min(start + batch, len(feed)))
+            with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
+                output = model(feed.inputs(where).to(device))
+            parts.append(output.float().cpu().numpy())
+    model.train(was_training)
+    return np.concatenate(parts)
+
+
+def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
+    """Loss of each example: cross-entropy for class numbers, mean squared error over outputs otherwise."""
+    if targets.dtype == torch.int64:
+        return functional.cross_entropy(output, targets, reduction="none", label_smoothing=label_smoothing)
+    return (output - targets).square().mean(1)
+
+
+def device_of(recipe: Recipe) -> torch.device:
+    """The device a recipe asks for."""
+    if recipe.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(recipe.device)
+    except RuntimeError:
+        raise InputError(f"device of Recipe must be 'auto' or a torch device such as 'cpu'; got "
+                         f"{recipe.device!r}.") from None
+
+
+def _batches(size: int, recipe: Recipe, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    order = rng.permutation(size)
+    count = recipe.batches(size)
+    for number in range(count):
+        end = size if number == count - 1 else (number + 1) * recipe.batch
+        yield order[number * recipe.batch:end]
