@@ -108,6 +108,17 @@ class Run:
         self._lock: IO[str] | None = None
         self._seconds: dict[str, float] = {}
 
+    @classmethod
+    @contextmanager
+    def opened(cls, out: Run | str | Path | None, settings: Mapping[str, Any], *,
+               extend: bool = True) -> Iterator[Run]:
+        """A run for `out`: a path is opened for the block, an open run is used as it is, None keeps nothing."""
+        if isinstance(out, Run):
+            yield out
+        else:
+            with cls(out, settings, extend=extend) as run:
+                yield run
+
     def __enter__(self) -> Self:
         if self.path is None:
             return self
@@ -196,6 +207,8 @@ class Run:
         self._seconds[name] = seconds
         if self.path is not None:
             where = file if file is not None else name
+            # An old record must not vouch for the new artefact if we are killed between the two writes.
+            (self.path / "steps" / f"{name}.json").unlink(missing_ok=True)
             made.save(self.path / where)
             write_json(self.path / "steps" / f"{name}.json",
                        {"key": fingerprint(key), "file": where, "seconds": seconds})

@@ -1,9 +1,9 @@
 """The ledger: what a subset cost to find, what it saves each time it is trained on, and when it pays.
 
 All in seconds of this study's own trainings, mean over seeds. Finding the subset is counted in full:
-observing, scoring and selecting. With s the seconds to find it, t those of one training on it and T those of
-one training on everything, one training nets T - t - s, and it pays after the smallest whole number of
-trainings k with k (T - t) >= s.
+observing, scoring, selecting and, for a tolerance, searching. With s the seconds to find it, t those of one
+training on it and T those of one training on everything, one training nets T - t - s, and it pays after the
+smallest whole number of trainings k with k (T - t) >= s.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 from ..artefacts import Study, Table
 
-__all__ = ["ledger"]
+__all__ = ["STAGES", "ledger"]
+
+STAGES = ("observe", "score", "select", "search")  # what finding a subset is made of
 
 
 def ledger(study: Study) -> Table:
@@ -22,10 +24,10 @@ def ledger(study: Study) -> Table:
     Returns
     -------
     Table
-        Keys: `arm`, `observe_s`, `score_s`, `select_s`, `selection_s` (their sum), `train_s`, `full_train_s`,
-        `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does. Where the full
-        data was not trained on, what depends on it is NaN; where it is not known what the subset cost to
-        find, so is what depends on that.
+        Keys: `arm`, `observe_s`, `score_s`, `select_s`, `search_s`, `selection_s` (their sum), `train_s`,
+        `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does.
+        Where the full data was not trained on, what depends on it is NaN; where it is not known what the
+        subset cost to find, so is what depends on that.
     """
     return Table(tuple(_row(study, arm.name) for arm in study.arms
                        if arm.kind == "subset" and study.of(arm.name)))
@@ -39,12 +41,11 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     saved = full - train
     return {
         "arm": name,
-        **{f"{stage}_s": float(costs.get(stage, 0.0)) if costs else math.nan
-           for stage in ("observe", "score", "select")},
+        **{f"{stage}_s": float(costs.get(stage, 0.0)) if costs else math.nan for stage in STAGES},
         "selection_s": selection,
         "train_s": train,
         "full_train_s": full,
         "saved_per_training_s": saved,
         "net_after_one_s": saved - selection,
-        "pays_after": math.ceil(selection / saved) if saved > 0 and selection > 0 else None,
+        "pays_after": math.ceil(selection / saved) if saved > 0 and selection >= 0 else None,
     }

@@ -3,6 +3,7 @@
     for epoch:                      until the planned number of steps is done
         for batch of a fresh shuffle:
             loss, backward, step
+            after_batch(positions, outputs)     where training-time logits can be recorded, for nothing
         after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
 """
 
@@ -24,6 +25,7 @@ from .recipe import Recipe
 
 __all__ = ["Trained", "predict", "train"]
 
+AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
 
 
@@ -38,7 +40,7 @@ class Trained:
 
 def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
           weights: NDArray[np.float64] | None = None, steps: int | None = None,
-          after_epoch: AfterEpoch | None = None) -> Trained:
+          after_batch: AfterBatch | None = None, after_epoch: AfterEpoch | None = None) -> Trained:
     """Train a model in place.
 
     Parameters
@@ -55,6 +57,8 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
         How much each example counts, in the feed's canonical order; only ratios matter.
     steps
         Optimiser steps in all; the recipe's epochs unless given.
+    after_batch
+        Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
         Called with the number of epochs finished and the model after each whole pass.
     """
@@ -90,6 +94,8 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             done += 1
+            if after_batch is not None:
+                after_batch(where, output.detach())
             if done == total:
                 break
         epoch += 1

@@ -1,0 +1,50 @@
+# Every target sets itself up: a fresh clone and Python 3.11 or newer are all it takes.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types unit examples docs format study clean
+
+help:  ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY)  ## make .venv with the pinned versions; does nothing when nothing changed
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || (echo "winnow needs Python 3.11 or newer"; exit 1)
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup  ## the main job on a data set that ships with scikit-learn
+	$(BIN)/winnow prune digits --keep 0.4 --out runs/demo
+
+test: setup lint types unit examples  ## all that CI runs
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:
+	$(BIN)/mypy
+
+unit:
+	$(BIN)/python -m pytest
+
+examples:
+	$(BIN)/python examples/run_all.py
+
+docs: setup  ## build the site into site/
+	$(BIN)/mkdocs build --strict
+
+format: setup  ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+study: setup  ## the pruning study of the docs: Fashion-MNIST, under an hour, goes on where it stopped
+	$(BIN)/python -m studies.pruning --out runs/pruning
+
+clean:  ## remove what was built; runs stay
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache

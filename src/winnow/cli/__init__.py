@@ -1,0 +1,59 @@
+"""The command line: each command opens, calls one function and prints.
+
+A `WinnowError` becomes one line on stderr and exit code 2; Ctrl-C leaves a run that goes on when the same
+command is given again, and exit code 130.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import click
+import typer
+
+from .. import __version__
+from ..errors import WinnowError
+from ..progress import shown
+from . import evaluate, methods, observe, prune, report, score, select
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(name="winnow", help="Train on less data, and prove what it costs.", no_args_is_help=True,
+                  pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown")
+for command in (prune, observe, score, select, evaluate, methods, report):
+    command.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"winnow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True,
+                                       help="Print the version and stop.")) -> None:
+    """Train on less data, and prove what it costs."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    warnings.showwarning = lambda message, *_, **__: print(f"winnow: note: {message}", file=sys.stderr)
+    try:
+        with shown():
+            outcome = app(args=arguments, standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except WinnowError as error:
+        print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
+        return 130

@@ -1,0 +1,104 @@
+"""Options that several commands share, and how they become library values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..artefacts import Source
+    from ..engine import Local
+    from ..training.recipe import Recipe
+
+Data = Annotated[str, typer.Argument(help="A built-in name (digits, mnist, fashion-mnist, cifar10), a file or a folder.")]
+Labels = Annotated[str | None, typer.Option(help="Column or key that holds the labels.")]
+Task = Annotated[str | None, typer.Option(help="classification, regression or unlabelled, if not to be guessed.")]
+Unreadable = Annotated[str, typer.Option(help="What to do with unreadable files: refuse or skip.")]
+Size = Annotated[int | None, typer.Option("--image-size", help="Resize images to this many pixels a side.")]
+Limit = Annotated[int | None, typer.Option(help="Use only this many examples, drawn at random by class.")]
+Model = Annotated[str, typer.Option(help="mlp, lenet5, convnet, resnet20, torchvision:NAME, timm:NAME or auto.")]
+Epochs = Annotated[int, typer.Option(help="Passes over the training set.")]
+Batch = Annotated[int, typer.Option(help="Examples a step.")]
+Optimizer = Annotated[str, typer.Option(help="sgd, adam or adamw.")]
+Rate = Annotated[float | None, typer.Option("--lr", help="Peak learning rate; the optimiser's usual one if not given.")]
+Augment = Annotated[list[str] | None, typer.Option(help="flip or crop; may be given twice.")]
+Seeds = Annotated[int, typer.Option(help="Trainings to observe.")]
+Seed = Annotated[int, typer.Option(help="Decides everything random.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; all cores if not given.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+
+
+def opened(what: str, *, labels: str | None, task: str | None, unreadable: str, size: int | None,
+           split: str | None = None, like: Source | None = None, limit: int | None = None, seed: int = 0) -> Source:
+    """Open data for a command; `like` gives the class numbers to follow."""
+    from ..data.holdout import hold_out
+    from ..data.opening import open as open_source
+
+    classes = like.classes if like is not None and like.classes else None
+    source = open_source(what, labels=labels, task=task, split=split, size=size, classes=classes,
+                         unreadable=unreadable)
+    if limit is None or limit >= len(source):
+        return source
+    if limit < 2:
+        raise InputError(f"limit of the command line must be at least 2; got {limit}.")
+    return hold_out(source, limit / len(source), seed, (source.name, source.name))[1]
+
+
+def recipe(epochs: int, batch: int, optimizer: str, lr: float | None, augment: list[str] | None) -> Recipe:
+    """The recipe that the options describe."""
+    from ..training.recipe import Recipe
+
+    return Recipe(epochs=epochs, batch=batch, optimizer=optimizer, lr=lr, augment=tuple(augment or ()))
+
+
+def engine(workers: int | None) -> Local:
+    """The engine that the options describe."""
+    from ..engine import Local
+
+    return Local(workers=workers)
+
+
+def parameters(given: list[str] | None) -> dict[str, Any]:
+    """`name=value` pairs; numbers, true, false and null are read as JSON, the rest as words."""
+    found: dict[str, Any] = {}
+    for pair in given or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set must be given as name=value; got {pair!r}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def say_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object; what is not a number is null."""
+    typer.echo(json.dumps(_finite(value), indent=1, default=str))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def run_directory(path: Path) -> Path:
+    """A directory that holds a winnow run."""
+    from ..errors import NotFoundError
+
+    if not (path / "run.json").is_file():
+        raise NotFoundError(f"{path} is not a winnow run: it holds no run.json.")
+    return path

@@ -1,0 +1,93 @@
+"""winnow prune: a smaller training set, with proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as o
+
+EXAMPLES = """
+Examples:
+
+    winnow prune digits --keep 0.4 --out runs/digits
+
+    winnow prune photos/ --keep 0.5 --test photos-test/ --model resnet20 --epochs 50
+
+    winnow prune sales.csv --labels price --tolerance 0.005
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("prune", epilog=EXAMPLES)(prune)
+
+
+def prune(
+    data: o.Data,
+    keep: Annotated[float | None, typer.Option(help="Fraction to keep, in (0, 1].")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Instead of --keep: accuracy that may be lost.")] = None,
+    out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")] = Path("runs/prune"),
+    test: Annotated[str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")] = None,
+    method: Annotated[str, typer.Option(help="A score, a selector, score+selector, or auto.")] = "auto",
+    balance: Annotated[float | None, typer.Option(help="Share of its equal part each class keeps; 0.5 if not given.")] = None,
+    model: o.Model = "auto",
+    epochs: o.Epochs = 30,
+    batch: o.Batch = 128,
+    optimizer: o.Optimizer = "adamw",
+    lr: o.Rate = None,
+    augment: o.Augment = None,
+    seeds: o.Seeds = 3,
+    proof_seeds: Annotated[int, typer.Option(help="Retrainings of each arm of the proof.")] = 5,
+    match_iterations: Annotated[float, typer.Option(help="0: same epochs for all arms; 1: same steps.")] = 0.0,
+    labels: o.Labels = None,
+    task: o.Task = None,
+    unreadable: o.Unreadable = "refuse",
+    image_size: o.Size = None,
+    limit: o.Limit = None,
+    seed: o.Seed = 0,
+    workers: o.Workers = None,
+    set_: o.Set = None,
+    as_json: o.Json = False,
+) -> None:
+    """Choose what to keep, retrain to prove what it costs, and write subset.parquet and report.html."""
+    from ..errors import NotFoundError
+    from ..evaluation.ledger import ledger
+    from ..pipeline import prune_with_proof
+
+    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit, seed=seed)
+    tests = None
+    try:
+        tests = o.opened(test if test is not None else data, labels=labels, task=task, unreadable=unreadable,
+                         size=image_size, split=None if test is not None else "test", like=source)
+    except NotFoundError:
+        if test is not None:
+            raise
+    proof = prune_with_proof(
+        source, keep, tolerance=tolerance, test=tests, method=method, balance="auto" if balance is None else balance,
+        model=model, recipe=o.recipe(epochs, batch, optimizer, lr, augment), seeds=seeds, proof_seeds=proof_seeds,
+        match_iterations=match_iterations, seed=seed, out=out, engine=o.engine(workers), **o.parameters(set_))
+    subset, study = proof.subset, proof.study
+    if as_json:
+        o.say_json({"subset": str(out / "subset.parquet"), "report": str(proof.report), "kept": len(subset),
+                    "method": proof.name, "why": proof.why, "certificate": dict(subset.certificate),
+                    "table": [] if study is None else list(study.table()),
+                    "ledger": [] if study is None else list(ledger(study))})
+        return
+    typer.echo(f"kept {len(subset)} of {len(source) - proof.held_out} examples by {proof.name} ({proof.why})")
+    if proof.held_out:
+        typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
+    if study is not None:
+        typer.echo(f"\n{study.table()}\n")
+        for row in ledger(study):
+            typer.echo(_in_words(row))
+    typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")
+
+
+def _in_words(row: dict[str, float]) -> str:
+    pays = row["pays_after"]
+    when = "it never pays back" if pays is None else f"it pays back after {pays} training{'s' if pays > 1 else ''}"
+    return (f"finding it took {row['selection_s']:.1f} s, each training on it saves "
+            f"{row['saved_per_training_s']:.1f} s of {row['full_train_s']:.1f} s: {when}")

@@ -1,0 +1,25 @@
+"""winnow report: the report of a saved run, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as o
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report", epilog="Examples:\n\n    winnow report runs/digits --out digits.html")(report)
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Run directory of winnow prune or winnow evaluate.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write; RUN/report.html if not given.")] = None,
+) -> None:
+    """Write the report of a saved run: one HTML file, nothing loaded from the network."""
+    from ..report import write_run_report
+
+    typer.echo(f"report  {write_run_report(o.run_directory(run), out)}")

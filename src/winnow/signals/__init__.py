@@ -1,0 +1,1 @@
+"""Finding out what each example teaches: training dynamics, embeddings, per-example gradients, ensembles."""

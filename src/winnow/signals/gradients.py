@@ -1,0 +1,79 @@
+"""Loss gradients of single examples, by torch.func, in eval mode.
+
+The gradient is that of one example's own loss, so no batch size enters. Norms are exact; the gradients
+themselves are projected, and n x parameters is never held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.func import functional_call, grad, vmap
+
+from ..errors import NotDefinedError
+from ..training.feed import Feed
+from ..training.loop import device_of, example_losses
+from ..training.recipe import Recipe
+from .projection import SparseProjection
+
+__all__ = ["example_gradients"]
+
+CHUNK_NUMBERS = 1 << 25  # per-example gradients held at once, in numbers: 128 MB
+
+
+def example_gradients(model: torch.nn.Module, feed: Feed, recipe: Recipe, dim: int | None,
+                      seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    """Norms (n) and, if `dim` is given, projected gradients (n x dim), in canonical order.
+
+    Parameters
+    ----------
+    model
+        Any module that torch.func can differentiate.
+    feed
+        The examples, with targets.
+    recipe
+        For the device.
+    dim
+        Length after projection; None for norms alone.
+    seed
+        Of the projection.
+    """
+    if feed.targets is None:
+        raise NotDefinedError(f"gradients need labels or a target; source {feed.source.name!r} has neither.")
+    device = device_of(recipe)
+    was_training = model.training
+    model.to(device).eval()
+    parameters = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+    others: dict[str, Any] = {name: p.detach() for name, p in model.named_parameters() if not p.requires_grad}
+    others |= dict(model.named_buffers())
+
+    def loss(weights: dict[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        output = functional_call(model, {**weights, **others}, (x.unsqueeze(0),))
+        return example_losses(output, y.unsqueeze(0))[0]
+
+    per_example = cast(Callable[..., dict[str, torch.Tensor]], vmap(grad(loss), in_dims=(None, 0, 0)))
+    size = sum(p.numel() for p in parameters.values())
+    projection = None if dim is None else SparseProjection(size, dim, seed)
+    norms, projected = [], []
+    batch = max(1, min(256, CHUNK_NUMBERS // size))
+    for first in range(0, len(feed), batch):
+        where = np.arange(first, min(first + batch, len(feed)))
+        y = feed.targets[torch.from_numpy(where)].to(device)
+        found = per_example(parameters, feed.inputs(where).to(device), y)
+        squares = torch.zeros(len(where), device=device)
+        out = torch.zeros(len(where), dim or 0, device=device)
+        start = 0
+        for piece in found.values():
+            flat = piece.reshape(len(where), -1)
+            squares += flat.square().sum(1)
+            if projection is not None:
+                projection.add(out, flat, start)
+            start += flat.shape[1]
+        norms.append(squares.sqrt().cpu().numpy())
+        projected.append(out.cpu().numpy())
+    model.train(was_training)
+    return np.concatenate(norms), None if dim is None else np.concatenate(projected)

@@ -1,0 +1,1 @@
+"""Studies: one folder a paper, each one command, through the public API only."""
