@@ -1,0 +1,44 @@
+"""Scores: one pure function a file, Signals in, one number an example out; higher always means harder.
+
+To add one: write `scores/NAME.py` with a function `NAME(signals, *, parameters)` under
+`@registry.score(needs=..., paper=..., tasks=...)`, its formula in the docstring, and add its import line
+here. The listing, the docs table, the report and `tests/conformance/test_scores.py` pick it up; a slow twin
+belongs in `tests/oracles/scores.py`. Functions may assume what `scoring.score`, the door, has checked:
+the arrays they need are there, the task fits, labels are within the classes.
+"""
+
+from __future__ import annotations
+
+from .aum import aum
+from .class_prototype import class_prototype
+from .confidence import confidence
+from .difficulty import difficulty
+from .dual import dual
+from .dynamic_uncertainty import dynamic_uncertainty
+from .el2n import el2n
+from .entropy import entropy
+from .forgetting import forgetting
+from .grand import grand
+from .margin import margin
+from .memorization import memorization
+from .prototype import prototype
+from .random import random
+from .tdds import tdds
+
+__all__ = [
+    "aum",
+    "class_prototype",
+    "confidence",
+    "difficulty",
+    "dual",
+    "dynamic_uncertainty",
+    "el2n",
+    "entropy",
+    "forgetting",
+    "grand",
+    "margin",
+    "memorization",
+    "prototype",
+    "random",
+    "tdds",
+]

@@ -1,0 +1,31 @@
+"""Difficulty: the loss an example causes over the whole of training."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+
+__all__ = ["difficulty"]
+
+
+@registry.score(needs={"losses"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification", "regression"))
+def difficulty(signals: Signals) -> NDArray[np.float64]:
+    """Sum of the example's loss over training.
+
+    mean over seeds of the sum over recorded epochs of loss(x, y): cross-entropy for classes, the training
+    loss for regression. The learning path's area, so an example learned late scores high even if it is right
+    at the end.
+
+    Parameters
+    ----------
+    signals
+        With `losses`.
+    """
+    total = np.zeros(len(signals))
+    for seed in range(signals.losses.shape[0]):
+        for losses in signals.losses[seed]:
+            total += losses
+    return total / len(signals.losses)

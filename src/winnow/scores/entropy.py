@@ -1,0 +1,33 @@
+"""Entropy: how undecided the prediction is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+from .arithmetic import epoch_row, log_softmax, slabs
+
+__all__ = ["entropy"]
+
+
+@registry.score(needs={"logits"}, paper="Coleman et al. 2020", tasks=("classification", "unlabelled"))
+def entropy(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64]:
+    """Entropy of the prediction, in nats.
+
+    mean over seeds of - sum over k of p_k log p_k, p = softmax(logits) after one epoch. The label plays no part.
+
+    Parameters
+    ----------
+    signals
+        With `logits`.
+    epoch
+        Counted from 1 as in `signals.epochs`, or `early` or `last`.
+    """
+    row = epoch_row(signals, epoch, "score 'entropy'")
+    total = np.zeros(len(signals))
+    for logits in slabs(signals, row):
+        logs = log_softmax(logits)
+        total -= (np.exp(logs) * logs).sum(axis=1)
+    return total / len(signals.logits)

@@ -1,0 +1,27 @@
+"""GraNd: how hard an example pulls at the parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+
+__all__ = ["grand"]
+
+
+@registry.score(needs={"gradient_norms"}, paper="Paul et al. 2021", tasks=("classification", "regression"))
+def grand(signals: Signals) -> NDArray[np.float64]:
+    """Norm of the loss gradient of that one example.
+
+    mean over seeds of || grad_w loss(x, y) ||, all parameters, one example at a time so that the batch size
+    never enters. Observe it on a network that has trained for a while: at initialisation it is below random
+    (the claim that it works there came from a checkpoint bug). On a well-trained network it ranks as EL2N does.
+
+    Parameters
+    ----------
+    signals
+        With `gradient_norms`.
+    """
+    return np.asarray(signals.array("gradient_norms").mean(axis=0, dtype=np.float64))

@@ -1,0 +1,34 @@
+"""Margin: how close the two likeliest classes are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+from .arithmetic import epoch_row, slabs, softmax
+
+__all__ = ["margin"]
+
+
+@registry.score(needs={"logits"}, paper="Scheffer et al. 2001", tasks=("classification", "unlabelled"))
+def margin(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64]:
+    """One less the gap between the two largest probabilities.
+
+    mean over seeds of 1 - (p_(1) - p_(2)), p = softmax(logits) in falling order after one epoch. The label plays
+    no part.
+
+    Parameters
+    ----------
+    signals
+        With `logits`.
+    epoch
+        Counted from 1 as in `signals.epochs`, or `early` or `last`.
+    """
+    row = epoch_row(signals, epoch, "score 'margin'")
+    total = np.zeros(len(signals))
+    for logits in slabs(signals, row):
+        top = np.partition(softmax(logits), -2, axis=1)[:, -2:]
+        total += 1.0 - (top[:, 1] - top[:, 0])
+    return total / len(signals.logits)

@@ -1,0 +1,37 @@
+"""Prototype: how far an example lies from the nearest typical one. Needs no labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+from .clusters import DEFAULT_CLUSTERS, cosines, spherical_centroids
+
+__all__ = ["prototype"]
+
+
+@registry.score(needs={"embeddings"}, paper="Sorscher et al. 2022",
+                tasks=("classification", "regression", "unlabelled"))
+def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArray[np.float64]:
+    """Cosine distance to the nearest k-means centroid.
+
+    1 - max over centroids c of cos(embedding, c), centroids by spherical k-means over all examples. Any k within
+    a factor ten of the number of classes is alike; k = 1 turns the order round.
+
+    Parameters
+    ----------
+    signals
+        With `embeddings`.
+    k
+        How many centroids; None takes the number of classes, or 10 (at most the number of examples) where there
+        are none.
+    seed
+        Of the starting centroids.
+    """
+    if k is None:
+        k = len(signals.classes) if signals.task == "classification" else DEFAULT_CLUSTERS
+        k = max(1, min(k or DEFAULT_CLUSTERS, len(signals)))
+    centroids = spherical_centroids(signals.embeddings, k, seed, "score 'prototype'")
+    return np.maximum(1.0 - cosines(signals.embeddings, centroids), 0.0)

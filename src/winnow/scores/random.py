@@ -1,0 +1,28 @@
+"""Random: the score every other one has to beat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..artefacts import Signals
+from ..seeds import stream
+
+__all__ = ["random"]
+
+
+@registry.score(needs=(), paper="baseline", tasks=("classification", "regression", "unlabelled"))
+def random(signals: Signals, *, seed: int = 0) -> NDArray[np.float64]:
+    """Uniform on [0, 1), seeded.
+
+    Drawn in the order of the ids, so the order of the source plays no part.
+
+    Parameters
+    ----------
+    signals
+        Any.
+    seed
+        Of the draw.
+    """
+    return stream(seed, "random score").random(len(signals))

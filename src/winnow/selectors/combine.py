@@ -1,0 +1,112 @@
+"""Quotas around any selector: no class, or cluster where there are no classes, falls below its floor.
+
+`balance=b` in [0, 1] guarantees each of K classes at least b times its equal share, size / K, or all it has if
+that is less. The selector first fills every class's floor from that class alone, then the rest from whatever is
+left of all. The floors of classes too small for theirs are shared out over the others, so b = 1 means as equal as
+the data allow; everything sums exactly to the size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
+from .pool import Choice, Pool
+from .sharing import share_out
+
+__all__ = ["class_balance", "class_names", "combine", "floors", "groups_of"]
+
+
+def class_balance(labels: ArrayLike, n_classes: int) -> float:
+    """Class balance score: mean over pairs of classes of smaller count / larger count, an empty class counting 0.
+
+    Parameters
+    ----------
+    labels
+        Class numbers of the kept examples.
+    n_classes
+        How many classes there are, kept or not.
+    """
+    counts = np.bincount(np.asarray(labels, dtype=np.int64).reshape(-1), minlength=n_classes).astype(np.float64)
+    if counts.size < 2:
+        return 1.0
+    first, second = np.triu_indices(counts.size, 1)
+    larger = np.maximum(counts[first], counts[second])
+    return float(np.mean(np.minimum(counts[first], counts[second]) / np.maximum(larger, 1.0)))
+
+
+def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:
+    """Names of the classes, or their numbers where they have none."""
+    return classes or tuple(str(number) for number in range(int(labels.max()) + 1))
+
+
+def floors(counts: NDArray[np.int64], size: int, balance: float) -> NDArray[np.int64]:
+    """How many of each class are guaranteed, for a pool with these counts."""
+    each = math.ceil(balance * size / counts.size - 1e-9)
+    return share_out(counts, min(size, counts.size * each, int(counts.sum())))
+
+
+def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The group of each example and the groups' names: classes, or clusters of the embeddings."""
+    if pool.labels is not None and pool.labelled:
+        return np.asarray(pool.labels, dtype=np.int64), class_names(pool.classes, pool.labels)
+    embeddings = pool.observed.embeddings
+    k = min(DEFAULT_CLUSTERS, pool.n)
+    centroids = spherical_centroids(embeddings, k, seed, "balance")
+    return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
+
+
+def combine(function: Callable[..., Choice], pool: Pool, size: int, balance: float, *, seed: int,
+            parameters: Mapping[str, Any]) -> Choice:
+    """Run a selector under quotas.
+
+    Parameters
+    ----------
+    function
+        The selector.
+    pool
+        What to choose from; with embeddings where it has no class labels.
+    size
+        How many to keep.
+    balance
+        b above.
+    seed
+        For the selector and the clusters.
+    parameters
+        Of the selector.
+    """
+    group, names = groups_of(pool, seed)
+    members = [np.flatnonzero(group == number) for number in range(len(names))]
+    quota = floors(np.array([part.size for part in members]), size, balance)
+    positions: list[NDArray[np.int64]] = []
+    weights: list[NDArray[np.float64]] = []
+    parts: dict[str, Any] = {}
+
+    def run(name: str, where: NDArray[np.int64], count: int) -> None:
+        if count == 0:
+            return
+        made = function(pool.take(where), count, seed=seed, **parameters)
+        positions.append(where[made.positions])
+        weights.append(np.ones(count) if made.weights is None else made.weights)
+        if made.certificate:
+            parts[name] = dict(made.certificate)
+
+    for name, where, count in zip(names, members, quota.tolist(), strict=True):
+        run(name, where, count)
+    free = np.ones(pool.n, dtype=bool)
+    for taken in positions:
+        free[taken] = False
+    run("rest", np.flatnonzero(free), size - int(quota.sum()))
+    kept = np.concatenate(positions)
+    about = {"balance": balance, "groups": "classes" if pool.labelled else "clusters",
+             "floors": dict(zip(names, quota.tolist(), strict=True)), "parts": parts}
+    if not pool.labelled:
+        counts = np.bincount(group[kept], minlength=len(names)).tolist()
+        about["cluster_counts"] = dict(zip(names, counts, strict=True))
+        about["cluster_balance"] = class_balance(group[kept], len(names))
+    return Choice(kept, np.concatenate(weights), about)

@@ -1,0 +1,50 @@
+"""Moderate: keep what is neither typical nor odd."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import registry
+from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
+from .pool import Choice, Pool
+
+__all__ = ["moderate"]
+
+
+@registry.selector(needs={"embeddings"}, paper="Xia et al. 2023 (Moderate)")
+def moderate(pool: Pool, size: int, *, seed: int = 0) -> Choice:
+    """Keep the examples whose distance to their class's centre is closest to the median of those distances.
+
+    With d_i = || x_i - mean of its class ||, keeps the smallest |d_i - median of d over its class|. Without class
+    labels, ten clusters take the classes' place.
+
+    Parameters
+    ----------
+    pool
+        With embeddings.
+    size
+        How many to keep.
+    seed
+        Of the clusters, where there are no classes.
+    """
+    points = pool.points
+    group = _groups(pool, seed)
+    offset, farthest = np.empty(pool.n), 0.0
+    for number in np.unique(group):
+        members = np.flatnonzero(group == number)
+        inside = points[members]
+        distance = np.sqrt(np.square(inside - inside.mean(axis=0)).sum(axis=1))
+        offset[members] = np.abs(distance - np.median(distance))
+        farthest = max(farthest, float(distance.max()))
+    # the two in the middle of an even class are equally far from its median: rounding must not decide between them
+    near = np.round(offset / (farthest or 1.0), 12)
+    return Choice(np.argsort(near, kind="stable")[:size])
+
+
+def _groups(pool: Pool, seed: int) -> NDArray[np.int64]:
+    if pool.labels is not None and pool.labelled:
+        return np.asarray(pool.labels, dtype=np.int64)
+    embeddings = pool.observed.embeddings
+    centroids = spherical_centroids(embeddings, min(DEFAULT_CLUSTERS, pool.n), seed, "selector 'moderate'")
+    return nearest_centroid(embeddings, centroids)

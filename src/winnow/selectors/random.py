@@ -1,0 +1,25 @@
+"""Random: the selection every other one has to beat."""
+
+from __future__ import annotations
+
+from .. import registry
+from ..seeds import stream
+from .pool import Choice, Pool
+
+__all__ = ["random"]
+
+
+@registry.selector(needs=(), paper="baseline")
+def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
+    """Uniform, without replacement.
+
+    Parameters
+    ----------
+    pool
+        Any.
+    size
+        How many to keep.
+    seed
+        Of the draw.
+    """
+    return Choice(stream(seed, "random selection").permutation(pool.n)[:size])

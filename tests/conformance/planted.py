@@ -1,0 +1,85 @@
+"""Planted signals: easy and hard examples whose training is simulated, so that every score has a known direction.
+
+Each example has a hidden hardness h. Easy ones (h below .35) are learned within a few epochs and end with a large
+margin, lie near the centre of their class, and are right even in models that never saw them. Hard ones (h above
+.65) are learned late, flip for as long as they are watched, lie far out, and are right mostly where they were
+trained on. Seeds share the hardness and nothing else, so halves of the seeds must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winnow.artefacts import Signals
+
+
+@dataclass(frozen=True)
+class Planted:
+    signals: Signals
+    hard: NDArray[np.bool_]
+
+
+def _logits(rng, labels, hardness, classes, epochs):
+    """One seed's logits: epochs x n x classes."""
+    n = labels.size
+    rival = (labels + 1 + rng.integers(classes - 1, size=n)) % classes
+    learned_at = 1 + 25 * hardness**2
+    out = rng.normal(-2.0, 0.3, size=(epochs, n, classes))
+    for row in range(epochs):
+        progress = 1 / (1 + np.exp(-(row + 1 - learned_at) / 1.5))
+        noise = rng.normal(size=n) * (0.2 + 2.0 * hardness**2)
+        out[row, np.arange(n), rival] = 0.0
+        out[row, np.arange(n), labels] = -hardness + (7 - 5.5 * hardness) * progress + noise
+    return out
+
+
+def _losses(logits, labels):
+    top = logits.max(axis=-1)
+    total = np.log(np.exp(logits - top[..., None]).sum(axis=-1)) + top
+    return total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0]
+
+
+def planted(n: int = 150, classes: int = 3, seeds: int = 4, epochs: int = 30, seed: int = 0, models: int = 60,
+            counts: tuple[int, ...] | None = None) -> Planted:
+    """Classification signals with every array there is, ids neither sorted nor numbers."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % classes if counts is None else np.repeat(np.arange(len(counts)), counts)
+    n, classes = labels.size, int(labels.max()) + 1
+    hard = np.arange(n) // classes % 2 == 1
+    hardness = np.where(hard, rng.uniform(0.65, 1.0, n), rng.uniform(0.0, 0.35, n))
+    logits = np.stack([_logits(rng, labels, hardness, classes, epochs) for _ in range(seeds)]).astype(np.float32)
+    losses = np.stack([_losses(part.astype(np.float64), labels) for part in logits]).astype(np.float32)
+    centres = 3 * np.eye(max(classes, 8))[:classes]
+    points = centres[labels] + rng.normal(size=(n, centres.shape[1])) * (0.05 + 0.8 * hardness**2)[:, None]
+    gradients = rng.normal(size=(seeds, n, 6)) * (0.2 + hardness)[None, :, None]
+    member = rng.random((models, n)) < 0.7
+    chance = np.where(member, 0.99, 1 - 0.9 * hardness)
+    ids = np.array([f"x{number:05d}" for number in rng.permutation(n)])
+    return Planted(Signals(
+        ids=ids, task="classification", labels=labels, classes=tuple(f"c{k}" for k in range(classes)),
+        epochs=tuple(range(1, epochs + 1)), planned_epochs=epochs,
+        provenance={"step": "planted", "seed": seed},
+        arrays={"logits": logits, "losses": losses, "embeddings": points.astype(np.float32),
+                "gradients": gradients.astype(np.float32),
+                "gradient_norms": np.sqrt(np.square(gradients).sum(axis=2)).astype(np.float32),
+                "ensemble_member": member.astype(np.uint8),
+                "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8)}), hard)
+
+
+def as_task(made: Signals, task: str) -> Signals:
+    """The same examples as regression or unlabelled signals, with the arrays that make sense there."""
+    if task == "classification":
+        return made
+    dropped = {"regression": ("logits", "ensemble_member", "ensemble_correct"),
+               "unlabelled": ("losses", "gradients", "gradient_norms", "ensemble_member", "ensemble_correct")}[task]
+    labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
+    return replace(made, task=task, labels=labels, classes=(),
+                   arrays={name: values for name, values in made.arrays.items() if name not in dropped})
+
+
+def shuffled(signals: Signals, seed: int = 1) -> Signals:
+    """The same signals in another order."""
+    return signals.at(np.random.default_rng(seed).permutation(len(signals)))

@@ -1,0 +1,200 @@
+"""Slow, obvious twins of every score: plain loops over examples in float64, written from the definitions.
+
+Each takes what the fast one takes and returns a list. `TWINS` names them; the conformance suite fails on a registered
+score without a twin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from winnow import seeds as streams
+from winnow.scores.clusters import starting_rows, unit_rows
+
+
+def probabilities(row):
+    top = max(float(z) for z in row)
+    raised = [math.exp(float(z) - top) for z in row]
+    return [value / math.fsum(raised) for value in raised]
+
+
+def mean(values):
+    values = list(values)
+    return math.fsum(values) / len(values)
+
+
+def deviation(values):
+    middle = mean(values)
+    return math.sqrt(mean((value - middle) ** 2 for value in values))
+
+
+def variance(values):
+    return deviation(values) ** 2
+
+
+def early(signals):
+    return next(e for e in range(len(signals.epochs)) if signals.epochs[e] >= signals.planned_epochs / 10 - 1e-9)
+
+
+def true_class(signals, s, e, i):
+    return probabilities(signals.logits[s, e, i])[int(signals.labels[i])]
+
+
+def each(signals, value):
+    """Mean over seeds of value(seed, example), for every example."""
+    return [mean(value(s, i) for s in range(signals.logits.shape[0])) for i in range(len(signals))]
+
+
+def el2n(signals):
+    row = early(signals)
+
+    def value(s, i):
+        p = probabilities(signals.logits[s, row, i])
+        return math.sqrt(math.fsum((p[k] - (k == signals.labels[i])) ** 2 for k in range(len(p))))
+
+    return each(signals, value)
+
+
+def grand(signals):
+    norms = signals.array("gradient_norms")
+    return [mean(float(norms[s, i]) for s in range(norms.shape[0])) for i in range(len(signals))]
+
+
+def forgetting(signals):
+    seeds, epochs, n, _ = signals.logits.shape
+    table = []
+    for s in range(seeds):
+        counts = []
+        for i in range(n):
+            right = [max(range(len(row)), key=lambda k, row=row: row[k]) == signals.labels[i]
+                     for row in signals.logits[s, :, i]]
+            lost = sum(right[e] and not right[e + 1] for e in range(epochs - 1))
+            counts.append(lost if any(right) else None)
+        worst = max((count for count in counts if count is not None), default=0)
+        table.append([worst + 1 if count is None else count for count in counts])
+    return [mean(table[s][i] for s in range(seeds)) for i in range(n)]
+
+
+def aum(signals, on="logits"):
+    def value(s, i):
+        margins = []
+        for row in signals.logits[s, :, i]:
+            z = probabilities(row) if on == "probabilities" else [float(v) for v in row]
+            own = int(signals.labels[i])
+            margins.append(z[own] - max(z[k] for k in range(len(z)) if k != own))
+        return -mean(margins)
+
+    return each(signals, value)
+
+
+def difficulty(signals):
+    losses = signals.losses
+    return [mean(math.fsum(float(v) for v in losses[s, :, i]) for s in range(losses.shape[0]))
+            for i in range(len(signals))]
+
+
+def memorization(signals):
+    member, correct = signals.array("ensemble_member"), signals.array("ensemble_correct")
+    out = []
+    for i in range(len(signals)):
+        inside = [int(correct[m, i]) for m in range(member.shape[0]) if member[m, i]]
+        outside = [int(correct[m, i]) for m in range(member.shape[0]) if not member[m, i]]
+        out.append(mean(inside) - mean(outside))
+    return out
+
+
+def cosine(a, b):
+    dot = math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+    return dot / math.sqrt(math.fsum(float(x) ** 2 for x in a)) / math.sqrt(math.fsum(float(y) ** 2 for y in b))
+
+
+def lloyd(unit, start):
+    """Spherical k-means from given centroids until no example moves."""
+    centres, before = [list(row) for row in start], None
+    while True:
+        nearest = [max(range(len(centres)), key=lambda k, row=row: cosine(row, centres[k])) for row in unit]
+        if nearest == before:
+            return centres
+        before = nearest
+        for k in range(len(centres)):
+            members = [row for row, which in zip(unit, nearest, strict=True) if which == k]
+            if members:
+                centres[k] = [mean(row[j] for row in members) for j in range(len(members[0]))]
+
+
+def prototype(signals):
+    """Shares only the seeded choice of starting rows with the fast one. Signals must be in order of their ids."""
+    unit = unit_rows(signals.embeddings)
+    centres = lloyd(unit.tolist(), unit[starting_rows(unit, len(signals.classes), 0)].tolist())
+    return [1 - max(cosine(row, centre) for centre in centres) for row in signals.embeddings]
+
+
+def class_prototype(signals):
+    out = []
+    for i in range(len(signals)):
+        same = [j for j in range(len(signals)) if signals.labels[j] == signals.labels[i]]
+        centre = [mean(float(signals.embeddings[j, d]) for j in same) for d in range(signals.embeddings.shape[1])]
+        out.append(1 - cosine(signals.embeddings[i], centre))
+    return out
+
+
+def margin(signals):
+    def value(s, i):
+        p = sorted(probabilities(signals.logits[s, -1, i]))
+        return 1 - (p[-1] - p[-2])
+
+    return each(signals, value)
+
+
+def entropy(signals):
+    return each(signals, lambda s, i: -math.fsum(
+        p * math.log(p) for p in probabilities(signals.logits[s, -1, i]) if p > 0))
+
+
+def confidence(signals):
+    return each(signals, lambda s, i: 1 - max(probabilities(signals.logits[s, -1, i])))
+
+
+def windows(signals, s, i, window, epochs):
+    chances = [true_class(signals, s, e, i) for e in range(len(signals.epochs)) if signals.epochs[e] <= epochs]
+    return [chances[start:start + window] for start in range(len(chances) - window + 1)]
+
+
+def dual(signals, window=10, epochs=30):
+    return each(signals, lambda s, i: mean(
+        deviation(seen) * (1 - mean(seen)) for seen in windows(signals, s, i, window, epochs)))
+
+
+def dynamic_uncertainty(signals, window=10, epochs=30):
+    return each(signals, lambda s, i: mean(deviation(seen) for seen in windows(signals, s, i, window, epochs)))
+
+
+def tdds(signals, window=10, decay=0.9, difference="kl"):
+    def value(s, i):
+        steps = []
+        for e in range(len(signals.epochs) - 1):
+            p, q = probabilities(signals.logits[s, e, i]), probabilities(signals.logits[s, e + 1, i])
+            if difference == "kl":
+                steps.append(math.fsum(q[k] * math.log(q[k] / p[k]) for k in range(len(p))))
+            else:
+                own = int(signals.labels[i])
+                steps.append(math.log(p[own]) - math.log(q[own]))
+        spread = [variance(steps[start:start + window - 1]) for start in range(len(steps) - window + 2)]
+        smooth = spread[0]
+        for newest in spread[1:]:
+            smooth = decay * newest + (1 - decay) * smooth
+        return smooth
+
+    return each(signals, value)
+
+
+def random(signals):
+    draw = streams.stream(0, "random score")
+    return [float(np.float64(draw.random())) for _ in range(len(signals))]
+
+
+TWINS = {twin.__name__: twin for twin in (
+    el2n, grand, forgetting, aum, difficulty, memorization, prototype, class_prototype, margin, entropy, confidence,
+    dual, dynamic_uncertainty, tdds, random)}

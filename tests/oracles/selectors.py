@@ -1,0 +1,116 @@
+"""Slow, obvious twins of the selectors and of the quotas: plain loops over examples, written from the definitions.
+
+Each takes scores, points and labels in order of the ids and returns positions. Where a method draws, the twin draws
+from the same stream in the same order and does everything around the draw by itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+from winnow.seeds import stream
+
+
+def distance(a, b):
+    return math.sqrt(math.fsum((float(x) - float(y)) ** 2 for x, y in zip(a, b, strict=True)))
+
+
+def centre(points):
+    return [math.fsum(float(row[d]) for row in points) / len(points) for d in range(len(points[0]))]
+
+
+def shares(capacity, total):
+    """One at a time to whoever has least and still has room; extras to the larger groups."""
+    parts = [0] * len(capacity)
+    for _ in range(total):
+        open_groups = [g for g in range(len(capacity)) if parts[g] < capacity[g]]
+        parts[min(open_groups, key=lambda g: (parts[g], -capacity[g], -g))] += 1
+    return parts
+
+
+def floors(counts, size, balance):
+    """The guarantee of every class, one example at a time."""
+    each = 0
+    while each < balance * size / len(counts) - 1e-9:
+        each += 1
+    return shares(counts, min(size, each * len(counts), sum(counts)))
+
+
+def class_balance(counts):
+    ratios = [min(a, b) / max(a, b) if max(a, b) else 0.0 for i, a in enumerate(counts) for b in counts[i + 1:]]
+    return math.fsum(ratios) / len(ratios)
+
+
+def strata(scores, size, drop, bins=50, seed=0):
+    draw = stream(seed, "strata")
+    ties = draw.permutation(len(scores))
+    hardest_first = sorted(range(len(scores)), key=lambda i: (-scores[i], ties[i]))
+    left = sorted(hardest_first[min(round(drop * len(scores)), len(scores) - size):])
+    low, high = min(scores[i] for i in left), max(scores[i] for i in left)
+    members = [[] for _ in range(bins)]
+    for i in left:
+        members[min(int((scores[i] - low) / (high - low) * bins), bins - 1)].append(i)
+    parts = shares([len(group) for group in members], size)
+    picked = []
+    for group, part in zip(members, parts, strict=True):
+        if part:
+            picked += draw.choice(group, size=part, replace=False).tolist()
+    return picked
+
+
+def graph(scores, points, size, k=5, gamma=0.1):
+    n = len(scores)
+    near = [sorted((j for j in range(n) if j != i), key=lambda j, i=i: distance(points[i], points[j]))[:k]
+            for i in range(n)]
+    weight = [[math.exp(-gamma * distance(points[i], points[j]) ** 2) for j in near[i]] for i in range(n)]
+    low = min(min(scores), 0.0)
+    start = [value - low for value in scores]
+    values = [start[i] + math.fsum(w * start[j] for j, w in zip(near[i], weight[i], strict=True)) for i in range(n)]
+    picked = []
+    for _ in range(size):
+        best = max((i for i in range(n) if i not in picked), key=lambda i: values[i])
+        picked.append(best)
+        for j, w in zip(near[best], weight[best], strict=True):
+            values[j] -= w * max(values[best], 0.0)
+    return picked
+
+
+def kcenter(points, size):
+    middle = centre(points)
+    picked = [min(range(len(points)), key=lambda i: distance(points[i], middle))]
+    while len(picked) < size:
+        picked.append(max((i for i in range(len(points)) if i not in picked),
+                          key=lambda i: min(distance(points[i], points[j]) for j in picked)))
+    return picked
+
+
+def herding(points, size):
+    middle, picked = centre(points), []
+    while len(picked) < size:
+        picked.append(min((i for i in range(len(points)) if i not in picked),
+                          key=lambda i: distance(centre([points[j] for j in [*picked, i]]), middle)))
+    return picked
+
+
+def moderate(points, labels, size):
+    offset, farthest = [0.0] * len(points), 0.0
+    for label in set(labels):
+        members = [i for i in range(len(points)) if labels[i] == label]
+        middle = centre([points[i] for i in members])
+        far = {i: distance(points[i], middle) for i in members}
+        ordered = sorted(far.values())
+        farthest = max(farthest, ordered[-1])
+        half = len(ordered) // 2
+        median = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+        for i in members:
+            offset[i] = abs(far[i] - median)
+    return sorted(range(len(points)), key=lambda i: (round(offset[i] / farthest, 12), i))[:size]
+
+
+def beta_weights(scores, predictions, keep):
+    """Weights of the sampling, not normalised; `predictions` are mean probabilities of the true class."""
+    mu = predictions[max(range(len(scores)), key=lambda i: scores[i])]
+    b = 15 * (1 - mu) * (1 - (1 - keep) ** 4)
+    a = 16 - b
+    return [s * p ** (a - 1) * (1 - p) ** (b - 1) * math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
+            for s, p in zip(scores, predictions, strict=True)]

@@ -1,0 +1,143 @@
+"""Bad input of every kind, as a user would type it, and the one line each gets.
+
+`docs/refusals.md` is generated from this table and a test runs it, so the page cannot drift from the code.
+A case is Python run with `wn`, `np`, `torch`, a small source `src`, its signals `sig` and scores `sco`, in a
+directory that `prepare` has filled; or a command line that starts with `winnow`.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# (what is wrong, what was typed)
+CASES = [
+    # opening
+    ("unknown data set", "wn.open('digitz')"),
+    ("missing file", "wn.open('nowhere.parquet')"),
+    ("a file of unknown kind", "wn.open('notes.xyz')"),
+    ("an empty folder", "wn.open('empty')"),
+    ("a pickle", "wn.open('model.pkl')"),
+    ("no test split", "wn.open('rows.csv', split='test')"),
+    ("an unknown label column", "wn.open('rows.csv', labels='pricee')"),
+    ("a column of text", "wn.open('words.csv', labels='label')"),
+    ("a missing value in a table", "wn.open('holes.csv', labels='label')"),
+    ("NaN in the inputs", "wn.open((np.full((4, 2), np.nan), [0, 1, 0, 1]))"),
+    ("an infinite input", "wn.open((np.full((4, 2), np.inf), [0, 1, 0, 1]))"),
+    ("NaN in a regression target", "wn.open((np.zeros((3, 2)), [0.5, np.nan, 1.5]))"),
+    ("no examples", "wn.open((np.zeros((0, 2)), []))"),
+    ("one class", "wn.open((np.arange(8.0).reshape(4, 2), [1, 1, 1, 1]))"),
+    ("labels of another length", "wn.open((np.zeros((4, 2)), [0, 1]))"),
+    ("text for inputs", "wn.open((np.array([['a'], ['b']]), [0, 1]))"),
+    ("complex inputs", "wn.open((np.zeros((2, 2), dtype=complex), [0, 1]))"),
+    ("an id twice", "wn.open((np.zeros((3, 2)), [0, 1, 0]), ids=['a', 'b', 'a'])"),
+    ("a label outside the classes", "wn.open((np.zeros((3, 2)), ['cat', 'dog', 'cow']), classes=['cat', 'dog'])"),
+    ("an unknown task", "wn.open((np.zeros((3, 2)), [0, 1, 0]), task='clasification')"),
+    ("an unreadable image", "(s := wn.open('photos')).fetch(s.ids)"),
+    ("images of different sizes", "(s := wn.open('sizes')).fetch(s.ids)"),
+    ("a damaged parquet file", "wn.open('broken.parquet')"),
+    ("an unknown id", "src.fetch(['no such id'])"),
+    # recipes and models
+    ("no epochs", "wn.Recipe(epochs=0)"),
+    ("a negative learning rate", "wn.Recipe(lr=-0.1)"),
+    ("an unknown optimiser", "wn.Recipe(optimizer='adamm')"),
+    ("an unknown augmentation", "wn.Recipe(augment=('flop',))"),
+    ("an unknown network", "wn.models.build('lenet6', classes=10)"),
+    ("weights that are not there", "wn.models.build('resnet20', classes=10, weights='no.safetensors')"),
+    # observing
+    ("not a source", "wn.observe(np.zeros((3, 2)))"),
+    ("no labels to train on", "wn.observe(wn.open(np.zeros((4, 2))))"),
+    ("an unknown want", "wn.observe(src, want=('logitz',))"),
+    ("logits of a regression", "wn.observe(wn.open((np.zeros((3, 2)), [0.5, 1.5, 2.5])), want=('logits',))"),
+    ("seeds below one", "wn.observe(src, seeds=0)"),
+    ("a training that diverges", "wn.observe(src, 'mlp', wn.Recipe(epochs=2, lr=1e30, optimizer='sgd'), 1)"),
+    ("a position out of range", "wn.Recorder(4, 2).log([9], [[0.0, 1.0]], [0])"),
+    ("NaN logits", "wn.Recorder(2, 2).log([0, 1], [[0.0, np.nan], [0, 0]], [0, 1])"),
+    ("a target out of range", "wn.Recorder(2, 2).log([0, 1], [[0.0, 1.0], [1, 0]], [0, 2])"),
+    # scoring and selecting
+    ("an unknown score", "wn.score('el2m', sig)"),
+    ("a score without what it needs", "wn.score('grand', sig)"),
+    ("an unknown parameter", "wn.score('el2n', sig, epochh=3)"),
+    ("an epoch that was not recorded", "wn.score('el2n', sig, epoch=99)"),
+    ("an unknown selector", "wn.select('rnak', sco, keep=0.5)"),
+    ("keep of zero", "wn.select('rank', sco, keep=0)"),
+    ("keep above one", "wn.select('rank', sco, keep=1.5)"),
+    ("keep that is NaN", "wn.select('rank', sco, keep=float('nan'))"),
+    ("keep as text", "wn.select('rank', sco, keep='half')"),
+    ("keep and size together", "wn.select('rank', sco, keep=0.5, size=3)"),
+    ("more than there are", "wn.select('rank', sco, size=10_000)"),
+    ("balance above one", "wn.select('rank', sco, keep=0.5, balance=2)"),
+    ("a negative seed", "wn.select('random', sco, keep=0.5, seed=-1)"),
+    ("an unknown policy", "wn.select('rank', sco, keep=0.5, policy='hardest')"),
+    # pruning and proof
+    ("neither keep nor tolerance", "wn.prune(src)"),
+    ("a tolerance of zero", "wn.prune(src, tolerance=0)"),
+    ("an unknown method", "wn.prune(src, keep=0.5, method='el2n+rnak')"),
+    ("a subset of other data", "wn.evaluate(src, {'mine': wn.Subset(np.array(['x']))}, test=src)"),
+    ("a test set of another shape", "wn.evaluate(src, {'mine': wn.Subset(src.ids[:9])}, test=wn.open((np.zeros((4, 5)), [0, 1, 0, 1])))"),
+    ("a reserved name", "wn.evaluate(src, {'full': wn.Subset(src.ids[:9])}, test=src)"),
+    ("a file that is not a subset", "wn.Subset.load('rows.csv')"),
+    ("an empty subset", "wn.Subset(np.array([], dtype=int))"),
+    ("a weight of zero", "wn.Subset(np.array([1, 2]), weights=np.array([1.0, 0.0]))"),
+    # the command line
+    ("an unknown command", "winnow prun digits"),
+    ("keep out of range", "winnow prune rows.csv --keep 2"),
+    ("a run directory that is something else", "winnow prune rows.csv --keep 0.5 --out empty/../photos"),
+    ("a run that is not there", "winnow score el2n nowhere"),
+    ("a parameter without a value", "winnow score el2n run --set epoch"),
+]  # fmt: skip
+
+
+def prepare(folder: Path) -> None:
+    """Fill a folder with files that are wrong in one way each."""
+    from PIL import Image
+
+    (folder / "empty").mkdir()
+    (folder / "notes.xyz").write_text("what is this?")
+    (folder / "model.pkl").write_bytes(b"\x80\x04N.")
+    (folder / "broken.parquet").write_bytes(b"PAR1 and then nothing")
+    (folder / "rows.csv").write_text("a,b,label\n" + "".join(f"{i},{i * i % 7},{'xy'[i % 2]}\n" for i in range(40)))
+    (folder / "words.csv").write_text("a,colour,label\n1,red,x\n2,blue,y\n")
+    (folder / "holes.csv").write_text("a,b,label\n1,2,x\n3,,y\n4,5,x\n")
+    for kind in ("ant", "bee"):
+        for root, side in (("photos", 8), ("sizes", 8 if kind == "ant" else 9)):
+            (folder / root / kind).mkdir(parents=True)
+            Image.new("L", (side, side), 100).save(folder / root / kind / "1.png")
+    (folder / "photos" / "bee" / "2.png").write_bytes(b"\x89PNG and then nothing")
+    (folder / "run").mkdir()
+    (folder / "run" / "run.json").write_text('{"format": 1, "settings": {}}')
+
+
+def names() -> dict[str, Any]:
+    """What a case may use: a small source, its signals and scores."""
+    import torch
+
+    import winnow as wn
+
+    rng = np.random.default_rng(0)
+    src = wn.open((rng.normal(size=(40, 3)), np.arange(40) % 2))
+    sig = wn.observe(src, "mlp", wn.Recipe(epochs=2), 1)
+    return {"wn": wn, "np": np, "torch": torch, "src": src, "sig": sig, "sco": wn.score("el2n", sig)}
+
+
+def answer(typed: str, known: dict[str, Any]) -> str:
+    """The line a case gets; run inside the prepared folder."""
+    from winnow.cli import _run
+    from winnow.errors import WinnowError
+
+    if typed.startswith("winnow "):
+        said = io.StringIO()
+        with redirect_stderr(said), redirect_stdout(said):
+            code = _run(typed.split()[1:])
+        if code != 2:
+            raise AssertionError(f"{typed!r} ended with code {code}: {said.getvalue()}")
+        return said.getvalue().strip()
+    try:
+        eval(typed, dict(known))
+    except WinnowError as error:
+        return str(error)
+    raise AssertionError(f"{typed!r} was accepted")
