@@ -23,7 +23,7 @@ from .models.identity import describe
 from .report import write_run_report
 from .report.gallery import Gallery, make_gallery
 from .scores.scoring import score as score_signals
-from .selectors.methods import Method, parse_method
+from .selectors.methods import Plan, needs_of, parse_method
 from .selectors.selecting import select
 from .signals.embedding import embed
 from .signals.observing import observe
@@ -79,7 +79,7 @@ class Request:
     keep: float | None
     tolerance: float | None
     method: Chosen
-    parsed: Method
+    plan: Plan
     balance: float | None
     model: Any
     recipe: Recipe
@@ -206,14 +206,14 @@ def _request(source: Source, keep: float | None, tolerance: float | None, method
     if tolerance is not None:
         checks.number("tolerance", "prune", tolerance, low=0, high=1, open_low=True, open_high=True)
     chosen = choose_method(source.task, keep) if method == "auto" else Chosen(method, "asked for")
-    parsed = parse_method(chosen.name)
+    plan = parse_method(chosen.name)
     if balance == "auto":
         balance = 0.5 if source.task == "classification" else None
     if balance is not None:
         balance = checks.number("balance", "prune", balance, low=0, high=1)
     checks.integer("seeds", "prune", seeds, low=1)
     checks.integer("seed", "prune", seed, low=0)
-    return Request(keep, tolerance, chosen, parsed, balance, model, recipe or Recipe(), seeds, seed, parameters)
+    return Request(keep, tolerance, chosen, plan, balance, model, recipe or Recipe(), seeds, seed, parameters)
 
 
 def _prune(source: Source, request: Request, validation: Source | None, run: Run,
@@ -237,7 +237,7 @@ def _prune(source: Source, request: Request, validation: Source | None, run: Run
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals:
     """Everything the method needs, from one observation."""
-    needs = request.parsed.needs
+    needs = needs_of(request.method.name)
     if source.task == "unlabelled":
         model = "raw" if request.model == "auto" else request.model
         return run.step("observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed),
@@ -252,7 +252,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
 
 
 def _score(signals: Signals, request: Request, run: Run) -> Scores | None:
-    name = request.parsed.score
+    name = request.plan.score
     if name is None:
         return None
     return run.step(f"score/{name}", Scores, lambda: score_signals(name, signals), file=f"scores/{name}.parquet")
@@ -260,8 +260,9 @@ def _score(signals: Signals, request: Request, run: Run) -> Scores | None:
 
 def _select(signals: Signals, scores: Scores | None, request: Request, keep: float | None) -> Subset:
     given = signals if scores is None else scores
-    subset = select(request.parsed.selector, given, keep=keep, balance=request.balance, seed=request.seed,
-                    signals=signals, **request.parameters)
+    subset = select(request.plan.selector, given, keep=keep, balance=request.balance, seed=request.seed,
+                    signals=signals if scores is not None else None,
+                    **{**request.plan.parameters, **request.parameters})
     about = {"method": request.method.name, "why": request.method.why}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
 

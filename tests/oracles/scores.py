@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from winnow import seeds as streams
-from winnow.scores.clusters import starting_rows, unit_rows
+from winnow.scores.clusters import STARTS, starting_rows, unit_rows
 
 
 def probabilities(row):
@@ -124,10 +124,15 @@ def lloyd(unit, start):
                 centres[k] = [mean(row[j] for row in members) for j in range(len(members[0]))]
 
 
+def tightest_lloyd(unit, k, seed):
+    """The best of several starts. Shares only the seeded choice of starting rows with the fast one."""
+    tries = [lloyd(unit.tolist(), unit[starting_rows(unit, k, seed, start)].tolist()) for start in range(STARTS)]
+    return max(tries, key=lambda centres: math.fsum(max(cosine(row, c) for c in centres) for row in unit))
+
+
 def prototype(signals):
-    """Shares only the seeded choice of starting rows with the fast one. Signals must be in order of their ids."""
-    unit = unit_rows(signals.embeddings)
-    centres = lloyd(unit.tolist(), unit[starting_rows(unit, len(signals.classes), 0)].tolist())
+    """Signals must be in order of their ids."""
+    centres = tightest_lloyd(unit_rows(signals.embeddings), len(signals.classes), 0)
     return [1 - max(cosine(row, centre) for centre in centres) for row in signals.embeddings]
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.conformance.planted import planted
 from tests.oracles import scores as oracle
 from winnow.artefacts import Signals
-from winnow.scores.clusters import spherical_centroids, starting_rows, unit_rows
+from winnow.scores.clusters import spherical_centroids, unit_rows
 from winnow.scores.scoring import score
 
 
@@ -102,7 +102,7 @@ def test_centroids_are_spherical_on_data_without_clusters(seed):
     """Where clusters overlap, centroids that are not scaled to length one end elsewhere."""
     points = np.random.default_rng(seed).normal(0.3, 1.0, size=(60, 4))
     unit = unit_rows(points)
-    twin = oracle.lloyd(unit.tolist(), unit[starting_rows(unit, 5, seed)].tolist())
+    twin = oracle.tightest_lloyd(unit, 5, seed)
     assert np.allclose(spherical_centroids(points, 5, seed, "test"), unit_rows(np.array(twin)), atol=1e-5)
 
 

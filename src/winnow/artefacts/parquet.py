@@ -33,7 +33,8 @@ def read_table(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, A
         table = pq.read_table(path)
         about = json.loads((table.schema.metadata or {})[b"winnow"])
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-        raise StoreError(f"{path} is not a file of {kind}: {str(error) or type(error).__name__}.") from None
+        reason = str(error).split(". ")[0].rstrip(".") or type(error).__name__
+        raise StoreError(f"{path} is not a file of winnow {kind}: {reason}.") from None
     if about.get("winnow") != kind:
         raise StoreError(f"{path} holds {about.get('winnow')!r}, not {kind}.")
     return {name: table[name].to_numpy() for name in table.column_names}, about

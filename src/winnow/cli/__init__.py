@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
-import click
 import typer
 
 from .. import __version__
@@ -18,6 +18,8 @@ from ..progress import shown
 from . import evaluate, methods, observe, prune, report, score, select
 
 __all__ = ["app", "main"]
+
+UsageError: type[Any] = typer.BadParameter.__mro__[2]  # typer's base of all usage errors, which it does not export
 
 app = typer.Typer(name="winnow", help="Train on less data, and prove what it costs.", no_args_is_help=True,
                   pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown")
@@ -46,14 +48,14 @@ def _run(arguments: list[str] | None) -> int:
     warnings.showwarning = lambda message, *_, **__: print(f"winnow: note: {message}", file=sys.stderr)
     try:
         with shown():
-            outcome = app(args=arguments, standalone_mode=False)
+            outcome = app(args=arguments, prog_name="winnow", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except WinnowError as error:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
-    except click.ClickException as error:
+    except UsageError as error:
         error.show()
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
         return 130

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options as o
+
+if TYPE_CHECKING:
+    from ..artefacts import Source
 
 EXAMPLES = """
 Examples:
@@ -53,8 +56,9 @@ def evaluate(
     from ..evaluation.evaluating import evaluate as evaluate_subsets
     from ..report import write_run_report
 
-    def opened(what: str, split: str | None) -> o.Source:
-        return o.opened(what, labels=labels, task=task, unreadable=unreadable, size=image_size, split=split, like=source)
+    def opened(what: str, split: str | None) -> Source:
+        return o.opened(what, labels=labels, task=task, unreadable=unreadable, size=image_size, split=split,
+                        like=source)
 
     source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit, seed=seed)
     tests = ({"test": opened(data, "test")} if not test else

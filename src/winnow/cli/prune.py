@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -86,7 +87,7 @@ def prune(
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")
 
 
-def _in_words(row: dict[str, float]) -> str:
+def _in_words(row: Mapping[str, Any]) -> str:
     pays = row["pays_after"]
     when = "it never pays back" if pays is None else f"it pays back after {pays} training{'s' if pays > 1 else ''}"
     return (f"finding it took {row['selection_s']:.1f} s, each training on it saves "

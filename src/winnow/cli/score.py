@@ -36,8 +36,8 @@ def score(
     from ..artefacts import Signals
     from ..scores.scoring import score as score_signals
 
-    where = o.run_directory(run)
-    scores = score_signals(name, Signals.load(where / "signals.safetensors"), **o.parameters(set_))
+    where, parameters = o.run_directory(run), o.parameters(set_)
+    scores = score_signals(name, Signals.load(where / "signals.safetensors"), **parameters)
     path = scores.save(out if out is not None else where / "scores" / f"{name}.parquet")
     spread = np.quantile(scores.values, [0, 0.5, 1])
     if as_json:

@@ -39,10 +39,10 @@ def select(
     from ..artefacts import Signals
     from ..selectors.selecting import select as select_subset
 
-    where = o.run_directory(run)
+    where, parameters = o.run_directory(run), o.parameters(set_)
     signals = Signals.load(where / "signals.safetensors")
     subset = select_subset(name, signals, keep=keep, size=size, score=score, balance=balance, seed=seed,
-                           **o.parameters(set_))
+                           **parameters)
     path = subset.save(out if out is not None else where / f"{name}.parquet")
     if as_json:
         o.say_json({"subset": str(path), "kept": len(subset), "of": len(signals),

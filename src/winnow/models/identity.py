@@ -21,7 +21,11 @@ def describe(model: Any) -> Any:
     if isinstance(model, str):
         return model
     if not hasattr(model, "state_dict") and callable(model):
-        return {"factory": getattr(model, "__qualname__", type(model).__name__), "makes": describe(model())}
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # looking at what it makes leaves the global stream alone
+            made = model()
+        return {"factory": getattr(model, "__qualname__", type(model).__name__), "makes": describe(made)}
     return _describe_module(model)
 
 

@@ -13,31 +13,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..artefacts.balance import class_balance
 from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 from .sharing import share_out
 
-__all__ = ["class_balance", "class_names", "combine", "floors", "groups_of"]
-
-
-def class_balance(labels: ArrayLike, n_classes: int) -> float:
-    """Class balance score: mean over pairs of classes of smaller count / larger count, an empty class counting 0.
-
-    Parameters
-    ----------
-    labels
-        Class numbers of the kept examples.
-    n_classes
-        How many classes there are, kept or not.
-    """
-    counts = np.bincount(np.asarray(labels, dtype=np.int64).reshape(-1), minlength=n_classes).astype(np.float64)
-    if counts.size < 2:
-        return 1.0
-    first, second = np.triu_indices(counts.size, 1)
-    larger = np.maximum(counts[first], counts[second])
-    return float(np.mean(np.minimum(counts[first], counts[second]) / np.maximum(larger, 1.0)))
+__all__ = ["class_names", "combine", "floors", "groups_of"]
 
 
 def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:

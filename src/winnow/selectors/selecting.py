@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from .. import checks, registry
 from ..artefacts import Scores, Signals, Subset, record
+from ..artefacts.balance import class_balance
 from ..errors import InputError, NotDefinedError
 from ..scores.scoring import score as compute
-from .combine import class_balance, class_names, combine
+from .combine import class_names, combine
 from .pool import Choice, Pool
 
 __all__ = ["list_selectors", "select"]

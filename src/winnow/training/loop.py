@@ -100,7 +100,7 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
                 break
         epoch += 1
         if not bool(torch.isfinite(loss)):
-            raise DivergedError(f"training diverged in epoch {epoch} (the loss is {float(loss)}); lower lr of "
+            raise DivergedError(f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of "
                                 f"Recipe, now {peaks[0]:g}.")
         seconds += time.perf_counter() - start
         if after_epoch is not None:
@@ -110,7 +110,7 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
     return Trained(model, done, seconds)
 
 
-def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 1024) -> NDArray[np.float32]:
+def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256) -> NDArray[np.float32]:
     """Outputs for every example of a feed in canonical order, in eval mode, without augmentation."""
     device = device_of(recipe)
     was_training = model.training

@@ -57,7 +57,7 @@ class Recipe:
     lr: float | None = None
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    schedule: str = "onecycle"
+    schedule: str = "cosine"
     augment: tuple[str, ...] = ()
     precision: str = "float32"
     label_smoothing: float = 0.0
@@ -110,9 +110,9 @@ class Recipe:
         lr = self.lr if self.lr is not None else LEARNING_RATES[self.optimizer]
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=lr, momentum=self.momentum, weight_decay=self.weight_decay,
-                                   nesterov=self.momentum > 0)
+                                   nesterov=self.momentum > 0, fused=True)
         kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
-        return kind(parameters, lr=lr, weight_decay=self.weight_decay)
+        return kind(parameters, lr=lr, weight_decay=self.weight_decay, fused=True)
 
     def rate(self, step: int, steps: int) -> float:
         """Share of the peak learning rate at a step of `steps`."""
