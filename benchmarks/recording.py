@@ -44,8 +44,15 @@ def data(examples: int) -> tuple[torch.Tensor, torch.Tensor, str]:
     return x, torch.tensor(digits.target[where]), "digits, enlarged"
 
 
-def epoch(model: torch.nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor,
-          order: torch.Tensor, rec: wn.Recorder | None, eval_mode: bool) -> tuple[float, float]:
+def epoch(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    order: torch.Tensor,
+    rec: wn.Recorder | None,
+    eval_mode: bool,
+) -> tuple[float, float]:
     """Train one epoch, recorded or not; the seconds it took on the wall's clock and on the processor's."""
     wall, cpu = time.perf_counter(), time.process_time()
     model.train()

@@ -92,8 +92,10 @@ def choice(name: str, owner: str, value: object, allowed: Iterable[str]) -> str:
 def size_from(owner: str, n: int, keep: object = None, size: object = None) -> int:
     """How many of `n` examples to keep, given exactly one of a fraction `keep` and a count `size`."""
     if (keep is None) == (size is None):
-        raise InputError(f"{owner} needs exactly one of keep= (a fraction in (0, 1]) and size= (a count); "
-                         f"got keep={_shown(keep)}, size={_shown(size)}.")
+        raise InputError(
+            f"{owner} needs exactly one of keep= (a fraction in (0, 1]) and size= (a count); "
+            f"got keep={_shown(keep)}, size={_shown(size)}."
+        )
     if size is not None:
         return integer("size", owner, size, low=1, high=n)
     return max(1, round(fraction("keep", owner, keep) * n))
@@ -112,15 +114,17 @@ def array(
     try:
         out = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} of {owner} must be an array of numbers; got {type(value).__name__} "
-                         f"({error}).") from None
+        raise InputError(
+            f"{name} of {owner} must be an array of numbers; got {type(value).__name__} ({error})."
+        ) from None
     if out.dtype.kind not in "biuf":
         raise InputError(f"{name} of {owner} must be an array of numbers; got dtype {out.dtype}.")
     if ndim is not None:
         wanted = (ndim,) if isinstance(ndim, int) else tuple(ndim)
         if out.ndim not in wanted:
-            raise InputError(f"{name} of {owner} must have {' or '.join(map(str, wanted))} dimension(s); "
-                             f"got shape {out.shape}.")
+            raise InputError(
+                f"{name} of {owner} must have {' or '.join(map(str, wanted))} dimension(s); got shape {out.shape}."
+            )
     if out.size == 0:
         raise InputError(f"{name} of {owner} must not be empty; got shape {out.shape}.")
     if rows is not None and (out.ndim == 0 or out.shape[0] != rows):
@@ -135,8 +139,10 @@ def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
         if bad.any():
             first = tuple(int(i) for i in np.argwhere(bad)[0])
             where = first[0] if len(first) == 1 else first
-            raise InputError(f"{name} of {owner} must be finite; {int(bad.sum())} value(s) are NaN or "
-                             f"infinite, the first at {where}.")
+            raise InputError(
+                f"{name} of {owner} must be finite; {int(bad.sum())} value(s) are NaN or "
+                f"infinite, the first at {where}."
+            )
     return value
 
 
@@ -156,8 +162,9 @@ def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
     unique, counts = np.unique(out, return_counts=True)
     if unique.size != out.size:
         twice = unique[counts > 1][0]
-        raise InputError(f"ids of {owner} must be unique; {int((counts > 1).sum())} occur more than once, "
-                         f"for example {twice!s}.")
+        raise InputError(
+            f"ids of {owner} must be unique; {int((counts > 1).sum())} occur more than once, for example {twice!s}."
+        )
     if out.dtype.kind == "U" and unique[0] == "":
         raise InputError(f"ids of {owner} must not be empty strings.")
     return out
@@ -167,8 +174,10 @@ def weights(owner: str, value: ArrayLike, rows: int) -> NDArray[np.float64]:
     """Positive, finite weights, one an example."""
     out = array("weights", owner, value, ndim=1, rows=rows, dtype=np.float64)
     if (out <= 0).any():
-        raise InputError(f"weights of {owner} must be positive; {int((out <= 0).sum())} are not, "
-                         f"the first at {int(np.argmax(out <= 0))}.")
+        raise InputError(
+            f"weights of {owner} must be positive; {int((out <= 0).sum())} are not, "
+            f"the first at {int(np.argmax(out <= 0))}."
+        )
     return out
 
 

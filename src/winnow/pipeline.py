@@ -1,7 +1,7 @@
 """Short compositions of the rooms: from a source to a subset, and on to its proof.
 
-    prune              observe -> score -> select          (with a search over fractions for a tolerance)
-    prune_with_proof   the same, then evaluate and report, all in one resumable run directory
+prune              observe -> score -> select          (with a search over fractions for a tolerance)
+prune_with_proof   the same, then evaluate and report, all in one resumable run directory
 """
 
 from __future__ import annotations
@@ -60,16 +60,25 @@ def choose_method(task: str, keep: float | None) -> Chosen:
     share = "an unknown share" if keep is None else f"{keep:.0%}"
     if task == "classification":
         if much:
-            return Chosen("el2n", f"{share} is kept: the hardest examples by early EL2N carry most, and enough "
-                                  "easy ones stay")
-        return Chosen("aum+strata", f"{share} is kept: keeping only the hardest collapses there, so all strata of "
-                                    "difficulty are covered and the hardest, often mislabelled, are dropped")
+            return Chosen(
+                "el2n", f"{share} is kept: the hardest examples by early EL2N carry most, and enough easy ones stay"
+            )
+        return Chosen(
+            "aum+strata",
+            f"{share} is kept: keeping only the hardest collapses there, so all strata of "
+            "difficulty are covered and the hardest, often mislabelled, are dropped",
+        )
     if task == "regression":
-        return Chosen("difficulty+strata", "the target is a number: difficulty is the summed loss, and its strata "
-                                           "are covered because the hardest may be noise")
-    return Chosen("prototype" if much else "prototype+strata",
-                  "there are no labels: difficulty is the distance to the nearest prototype"
-                  + ("" if much else ", and all its strata are covered because little may be kept"))
+        return Chosen(
+            "difficulty+strata",
+            "the target is a number: difficulty is the summed loss, and its strata "
+            "are covered because the hardest may be noise",
+        )
+    return Chosen(
+        "prototype" if much else "prototype+strata",
+        "there are no labels: difficulty is the distance to the nearest prototype"
+        + ("" if much else ", and all its strata are covered because little may be kept"),
+    )
 
 
 @dataclass(frozen=True)
@@ -89,15 +98,35 @@ class Request:
 
     def settings(self) -> dict[str, Any]:
         """Plain values, for provenance and the run directory."""
-        return {"keep": self.keep, "tolerance": self.tolerance, "method": self.method.name, "balance": self.balance,
-                "model": describe(self.model), "recipe": self.recipe.settings(), "seeds": self.seeds,
-                "seed": self.seed, "parameters": dict(self.parameters)}
+        return {
+            "keep": self.keep,
+            "tolerance": self.tolerance,
+            "method": self.method.name,
+            "balance": self.balance,
+            "model": describe(self.model),
+            "recipe": self.recipe.settings(),
+            "seeds": self.seeds,
+            "seed": self.seed,
+            "parameters": dict(self.parameters),
+        }
 
 
-def prune(source: Source, keep: float | None = None, *, tolerance: float | None = None, method: str = "auto",
-          balance: float | str | None = "auto", model: Any = "auto", recipe: Recipe | None = None, seeds: int = 3,
-          validation: Source | None = None, seed: int = 0, out: Run | str | Path | None = None,
-          engine: Engine | None = None, **parameters: Any) -> Subset:
+def prune(
+    source: Source,
+    keep: float | None = None,
+    *,
+    tolerance: float | None = None,
+    method: str = "auto",
+    balance: float | str | None = "auto",
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 3,
+    validation: Source | None = None,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+    **parameters: Any,
+) -> Subset:
     """A smaller training set.
 
     Parameters
@@ -147,12 +176,25 @@ class Proof:
     held_out: int
 
 
-def prune_with_proof(source: Source, keep: float | None = None, *, test: Source | Mapping[str, Source] | None = None,
-                     tolerance: float | None = None, method: str = "auto", balance: float | str | None = "auto",
-                     model: Any = "auto", recipe: Recipe | None = None, seeds: int = 3, proof_seeds: int = 5,
-                     validation: Source | None = None, match_iterations: float = 0.0, seed: int = 0,
-                     out: Run | str | Path | None = None, engine: Engine | None = None,
-                     **parameters: Any) -> Proof:
+def prune_with_proof(
+    source: Source,
+    keep: float | None = None,
+    *,
+    test: Source | Mapping[str, Source] | None = None,
+    tolerance: float | None = None,
+    method: str = "auto",
+    balance: float | str | None = "auto",
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 3,
+    proof_seeds: int = 5,
+    validation: Source | None = None,
+    match_iterations: float = 0.0,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+    **parameters: Any,
+) -> Proof:
     """Prune, retrain on what is left, on a random subset and on everything, and report.
 
     Without labels nothing can be retrained: the subset and its report are all there is.
@@ -172,20 +214,40 @@ def prune_with_proof(source: Source, keep: float | None = None, *, test: Source 
     checks.integer("proof_seeds", "prune", proof_seeds, low=1)
     runner = engine if engine is not None else Local()
     tests = None if test is None else test if isinstance(test, Mapping) else {test.name: test}
-    settings = {"command": "prune with proof", "source": source.fingerprint, **request.settings(),
-                "proof_seeds": proof_seeds, "match_iterations": match_iterations,
-                "test": None if tests is None else {name: part.fingerprint for name, part in tests.items()}}
+    settings = {
+        "command": "prune with proof",
+        "source": source.fingerprint,
+        **request.settings(),
+        "proof_seeds": proof_seeds,
+        "match_iterations": match_iterations,
+        "test": None if tests is None else {name: part.fingerprint for name, part in tests.items()},
+    }
     with Run.opened(out, settings, extend=False) as run:
         held_out = 0
         if tests is None and source.task != "unlabelled":
-            source, held = hold_out(source, HELD_OUT, seed, (source.name, f"{source.name} held out"))
+            source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
             tests, held_out = {"held out": held}, len(held)
         subset, scores = _prune(source, request, validation, run, runner)
-        name = f"{request.method.name}@{len(subset) / len(source):.3g}"
+        word = "one draw" if request.method.name == "random" else request.method.name  # evaluate adds random arms
+        name = f"{word}@{len(subset) / len(source):.3g}"
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in ("observe", "score", "select", "search")}}
-        study = None if tests is None or source.task == "unlabelled" else evaluate(
-            source, {name: subset}, test=tests, model=model, recipe=request.recipe, seeds=proof_seeds,
-            match_iterations=match_iterations, seed=seed, out=run, engine=runner, costs=costs)
+        study = (
+            None
+            if tests is None or source.task == "unlabelled"
+            else evaluate(
+                source,
+                {name: subset},
+                test=tests,
+                model=model,
+                recipe=request.recipe,
+                seeds=proof_seeds,
+                match_iterations=match_iterations,
+                seed=seed,
+                out=run,
+                engine=runner,
+                costs=costs,
+            )
+        )
         report = None
         if run.path is not None:
             run.step("gallery", Gallery, lambda: make_gallery(source, scores, subset), file="gallery.json")
@@ -193,14 +255,25 @@ def prune_with_proof(source: Source, keep: float | None = None, *, test: Source 
     return Proof(subset, study, report, name, request.method.why, held_out)
 
 
-def _request(source: Source, keep: float | None, tolerance: float | None, method: str,
-             balance: float | str | None, model: Any, recipe: Recipe | None, seeds: int, seed: int,
-             parameters: Mapping[str, Any]) -> Request:
+def _request(
+    source: Source,
+    keep: float | None,
+    tolerance: float | None,
+    method: str,
+    balance: float | str | None,
+    model: Any,
+    recipe: Recipe | None,
+    seeds: int,
+    seed: int,
+    parameters: Mapping[str, Any],
+) -> Request:
     if not isinstance(source, Source):
         raise InputError(f"source of prune must be a Source (open it with wn.open); got {type(source).__name__}.")
     if (keep is None) == (tolerance is None):
-        raise InputError("prune needs exactly one of keep= (a fraction in (0, 1]) and tolerance= (a loss in (0, 1)); "
-                         f"got keep={keep!r}, tolerance={tolerance!r}.")
+        raise InputError(
+            "prune needs exactly one of keep= (a fraction in (0, 1]) and tolerance= (a loss in (0, 1)); "
+            f"got keep={keep!r}, tolerance={tolerance!r}."
+        )
     if keep is not None:
         keep = checks.fraction("keep", "prune", keep)
     if tolerance is not None:
@@ -216,22 +289,33 @@ def _request(source: Source, keep: float | None, tolerance: float | None, method
     return Request(keep, tolerance, chosen, plan, balance, model, recipe or Recipe(), seeds, seed, parameters)
 
 
-def _prune(source: Source, request: Request, validation: Source | None, run: Run,
-           engine: Engine) -> tuple[Subset, Scores | None]:
+def _prune(
+    source: Source, request: Request, validation: Source | None, run: Run, engine: Engine
+) -> tuple[Subset, Scores | None]:
     if request.tolerance is None:
         signals = _observe(source, request, run, engine)
         scores = _score(signals, request, run)
-        subset = run.step("select/subset", Subset, lambda: _select(signals, scores, request, request.keep),
-                          file="subset.parquet")
+        subset = run.step(
+            "select/subset", Subset, lambda: _select(signals, scores, request, request.keep), file="subset.parquet"
+        )
         return subset, scores
     whole = source
     if validation is None:
-        source, validation = hold_out(source, HELD_OUT, request.seed, (source.name, f"{source.name} validation"))
+        source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
-    found = smallest_within(request.tolerance, lambda keep: _select(signals, scores, request, keep), source,
-                            validation, model=request.model, recipe=request.recipe, seeds=max(3, request.seeds),
-                            seed=request.seed, run=run, engine=engine)
+    found = smallest_within(
+        request.tolerance,
+        lambda keep: _select(signals, scores, request, keep),
+        source,
+        validation,
+        model=request.model,
+        recipe=request.recipe,
+        seeds=max(5, request.seeds),
+        seed=request.seed,
+        run=run,
+        engine=engine,
+    )
     return run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet"), scores
 
 
@@ -240,15 +324,17 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
     needs = needs_of(request.method.name)
     if source.task == "unlabelled":
         model = "raw" if request.model == "auto" else request.model
-        return run.step("observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed),
-                        file="signals.safetensors")
+        return run.step(
+            "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
+        )
     if source.task == "regression":
         needs = needs - {"logits"}
     if request.balance is not None and source.task != "classification":
         needs = needs | {"embeddings"}
     want = sorted({"ensemble" if name.startswith("ensemble") else name for name in needs}) or ["losses"]
-    return observe(source, request.model, request.recipe, request.seeds, want, seed=request.seed, out=run,
-                   engine=engine)
+    return observe(
+        source, request.model, request.recipe, request.seeds, want, seed=request.seed, out=run, engine=engine
+    )
 
 
 def _score(signals: Signals, request: Request, run: Run) -> Scores | None:
@@ -260,9 +346,15 @@ def _score(signals: Signals, request: Request, run: Run) -> Scores | None:
 
 def _select(signals: Signals, scores: Scores | None, request: Request, keep: float | None) -> Subset:
     given = signals if scores is None else scores
-    subset = select(request.plan.selector, given, keep=keep, balance=request.balance, seed=request.seed,
-                    signals=signals if scores is not None else None,
-                    **{**request.plan.parameters, **request.parameters})
+    subset = select(
+        request.plan.selector,
+        given,
+        keep=keep,
+        balance=request.balance,
+        seed=request.seed,
+        signals=signals if scores is not None else None,
+        **{**request.plan.parameters, **request.parameters},
+    )
     about = {"method": request.method.name, "why": request.method.why}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
 
@@ -270,14 +362,26 @@ def _select(signals: Signals, scores: Scores | None, request: Request, keep: flo
 def _found(whole: Source, found: Search, request: Request) -> Subset:
     """The subset a search ended with, or everything, with what was measured as its certificate."""
     if found.subset is None:
-        return Subset(whole.ids, certificate={"method": "everything", **found.certificate()},
-                      provenance=record("prune", request.settings(), {"source": whole.provenance}))
+        return Subset(
+            whole.ids,
+            certificate={"method": "everything", **found.certificate()},
+            provenance=record("prune", request.settings(), {"source": whole.provenance}),
+        )
     return dataclasses.replace(found.subset, certificate={**found.subset.certificate, **found.certificate()})
 
 
-def observe_run(source: Source, out: str | Path, *, want: tuple[str, ...] = (), model: Any = "auto",
-                recipe: Recipe | None = None, seeds: int = 3, mode: str = "eval", seed: int = 0,
-                engine: Engine | None = None) -> Signals:
+def observe_run(
+    source: Source,
+    out: str | Path,
+    *,
+    want: tuple[str, ...] = (),
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 3,
+    mode: str = "eval",
+    seed: int = 0,
+    engine: Engine | None = None,
+) -> Signals:
     """Observe into a run directory and keep everything observed there as `signals.safetensors`.
 
     Parameters
@@ -290,9 +394,18 @@ def observe_run(source: Source, out: str | Path, *, want: tuple[str, ...] = (), 
     """
     usual = {"classification": ("logits",), "regression": ("losses",), "unlabelled": ("embeddings",)}[source.task]
     wanted = want or usual
-    settings = {"command": "observe", "source": source.fingerprint, "model": describe(model), "want": list(wanted),
-                "recipe": (recipe or Recipe()).settings(), "seeds": seeds, "mode": mode, "seed": seed}
+    settings = {
+        "command": "observe",
+        "source": source.fingerprint,
+        "model": describe(model),
+        "want": list(wanted),
+        "recipe": (recipe or Recipe()).settings(),
+        "seeds": seeds,
+        "mode": mode,
+        "seed": seed,
+    }
     with Run.opened(out, settings) as run:
+
         def make() -> Signals:
             if source.task == "unlabelled" and wanted == ("embeddings",):
                 return embed(source, "raw" if model == "auto" else model, seed=seed)

@@ -81,8 +81,14 @@ class _Bar:
 
         if _live_bars:  # rich draws one live display at a time; an inner loop stays silent
             return
-        bar = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-                       TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
         bar.start()
         number = bar.add_task(self._label, total=self._total)
         _live_bars.append(bar)

@@ -44,8 +44,11 @@ class Method:
     def parameters(self) -> dict[str, Any]:
         """Keyword parameters and their defaults."""
         signature = inspect.signature(self.function)
-        return {name: parameter.default for name, parameter in signature.parameters.items()
-                if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
+        return {
+            name: parameter.default
+            for name, parameter in signature.parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
 
     def check_parameters(self, given: Iterable[str]) -> None:
         """Refuse a parameter the method does not have."""
@@ -75,8 +78,13 @@ def score(*, needs: Iterable[str], paper: str, tasks: Iterable[str] = ("classifi
     return register
 
 
-def selector(*, needs: Iterable[str], paper: str, default_score: str | None = None,
-             tasks: Iterable[str] = ("classification", "regression", "unlabelled")) -> Callable[[F], F]:
+def selector(
+    *,
+    needs: Iterable[str],
+    paper: str,
+    default_score: str | None = None,
+    tasks: Iterable[str] = ("classification", "regression", "unlabelled"),
+) -> Callable[[F], F]:
     """Register a selector: a function from a Pool and a size to a Choice.
 
     Parameters
@@ -92,8 +100,9 @@ def selector(*, needs: Iterable[str], paper: str, default_score: str | None = No
     """
 
     def register(function: F) -> F:
-        _add(Method("selector", function.__name__, function, frozenset(needs), paper, frozenset(tasks),
-                    default_score))
+        _add(
+            Method("selector", function.__name__, function, frozenset(needs), paper, frozenset(tasks), default_score)
+        )
         return function
 
     return register

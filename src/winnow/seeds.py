@@ -7,12 +7,14 @@ worker or another seed never shifts the numbers that an existing step draws.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import numpy as np
 
 from .checks import integer
+from .errors import InputError
 
-__all__ = ["number", "stream"]
+__all__ = ["number", "several", "stream"]
 
 
 def _entropy(seed: int, names: tuple[str | int, ...]) -> list[int]:
@@ -36,3 +38,15 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 def number(seed: int, *names: str | int) -> int:
     """A seed in [0, 2**63) for libraries that want a number (torch, faiss, scikit-learn)."""
     return int(stream(seed, *names).integers(0, 2**63 - 1))
+
+
+def several(owner: str, seeds: object, low: int = 1) -> list[int]:
+    """Seeds of repeated trainings, from a count or from the seeds themselves, in increasing order."""
+    if isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes)):
+        numbers = sorted(integer("seeds", owner, item, low=0) for item in seeds)
+        if len(numbers) < low or len(set(numbers)) != len(numbers):
+            raise InputError(
+                f"seeds of {owner} must be a count or at least {low} different whole number(s); got {numbers}."
+            )
+        return numbers
+    return list(range(integer("seeds", owner, seeds, low=low)))

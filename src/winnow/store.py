@@ -110,8 +110,9 @@ class Run:
 
     @classmethod
     @contextmanager
-    def opened(cls, out: Run | str | Path | None, settings: Mapping[str, Any], *,
-               extend: bool = True) -> Iterator[Run]:
+    def opened(
+        cls, out: Run | str | Path | None, settings: Mapping[str, Any], *, extend: bool = True
+    ) -> Iterator[Run]:
         """A run for `out`: a path is opened for the block, an open run is used as it is, None keeps nothing."""
         if isinstance(out, Run):
             yield out
@@ -144,29 +145,36 @@ class Run:
         if about.exists():
             found = read_json(about)
             if found.get("format") != FORMAT:
-                raise StoreError(f"{path} was written in run format {found.get('format')!r}; "
-                                 f"this winnow reads format {FORMAT}.")
-            changed = sorted(key for key in {*found["settings"], *wanted["settings"]}
-                             if found["settings"].get(key) != wanted["settings"].get(key))
-            if changed and not self._extend:
+                raise StoreError(
+                    f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}."
+                )
+            changed = sorted(
+                key
+                for key in {*found["settings"], *wanted["settings"]}
+                if found["settings"].get(key) != wanted["settings"].get(key)
+            )
+            if changed and (not self._extend or "command" in changed):
                 key = changed[0]
                 raise StoreError(
                     f"{path} holds a run with other settings ({key} was {found['settings'].get(key)!r}, now "
-                    f"{wanted['settings'].get(key)!r}); choose another directory or repeat the first command.")
+                    f"{wanted['settings'].get(key)!r}); choose another directory or repeat the first command."
+                )
             if not changed:
                 return
         elif any(item.name != "lock" for item in path.iterdir()):
             raise StoreError(f"{path} is not empty and is not a winnow run; choose another directory.")
         write_json(about, wanted)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._lock is not None:
             self._lock.close()  # closing gives the lock up
             self._lock = None
 
-    def step(self, name: str, kind: type[A], make: Callable[[], A], *, key: object = None,
-             file: str | None = None) -> A:
+    def step(
+        self, name: str, kind: type[A], make: Callable[[], A], *, key: object = None, file: str | None = None
+    ) -> A:
         """Load the artefact of a finished step, or make, save and record it.
 
         Parameters
@@ -210,8 +218,9 @@ class Run:
             # An old record must not vouch for the new artefact if we are killed between the two writes.
             (self.path / "steps" / f"{name}.json").unlink(missing_ok=True)
             made.save(self.path / where)
-            write_json(self.path / "steps" / f"{name}.json",
-                       {"key": fingerprint(key), "file": where, "seconds": seconds})
+            write_json(
+                self.path / "steps" / f"{name}.json", {"key": fingerprint(key), "file": where, "seconds": seconds}
+            )
         return made
 
     def seconds(self, prefix: str = "") -> float:
@@ -234,8 +243,9 @@ def _hold(path: Path) -> IO[str]:
         file.seek(0)
         holder = file.read().strip() or "another process"
         file.close()
-        raise RunInUseError(f"{path} is in use by {holder}; wait for it to finish or choose another "
-                            "directory.") from None
+        raise RunInUseError(
+            f"{path} is in use by {holder}; wait for it to finish or choose another directory."
+        ) from None
     file.truncate(0)
     file.write(f"process {os.getpid()}")
     file.flush()

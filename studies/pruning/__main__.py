@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 
 import winnow as wn
-from winnow.data.holdout import hold_out
 from winnow.progress import shown
 
 from .publishing import publish
@@ -39,12 +38,12 @@ def options() -> argparse.Namespace:
     parser.add_argument("--data", default="fashion-mnist", help="anything wn.open takes that has a test split")
     parser.add_argument("--examples", type=int, default=20_000, help="training examples, drawn at random by class")
     parser.add_argument("--model", default="lenet5")
-    parser.add_argument("--epochs", type=int, default=12, help="epochs of a retraining")
-    parser.add_argument("--observe-epochs", type=int, default=30, help="epochs of an observation")
+    parser.add_argument("--epochs", type=int, default=10, help="epochs of a retraining")
+    parser.add_argument("--observe-epochs", type=int, default=20, help="epochs of an observation")
     parser.add_argument("--observe-seeds", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=5, help="retrainings of each arm")
     parser.add_argument("--fractions", type=float, nargs="+", default=[0.7, 0.5, 0.3, 0.1])
-    parser.add_argument("--match-iterations", type=float, default=0.0, help="0: same epochs, 1: same steps")
+    parser.add_argument("--match-iterations", type=float, default=0.5, help="0: same epochs, 1: same steps")
     parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
     return parser.parse_args()
 
@@ -52,14 +51,11 @@ def options() -> argparse.Namespace:
 def main() -> None:
     asked = options()
     start = time.perf_counter()
-    everything, test = wn.open(asked.data), wn.open(asked.data, split="test")
-    source = everything
-    if asked.examples < len(everything):
-        names = (everything.name, f"{everything.name} {asked.examples}")
-        source = hold_out(everything, asked.examples / len(everything), 0, names)[1]
+    source, test = wn.open(asked.data, limit=asked.examples), wn.open(asked.data, split="test")
     look = wn.Recipe(epochs=asked.observe_epochs)
-    signals = wn.observe(source, asked.model, look, asked.observe_seeds, ("logits", "embeddings"),
-                         out=asked.out / "observe")
+    signals = wn.observe(
+        source, asked.model, look, asked.observe_seeds, ("logits", "embeddings"), out=asked.out / "observe"
+    )
     observed = observing_seconds(asked.out / "observe")
     subsets, costs, reliability = {}, {}, {}
     for name, (score, selector, parameters) in METHODS.items():
@@ -73,14 +69,28 @@ def main() -> None:
                 arm = f"{name}{word}@{keep:g}"
                 subsets[arm] = wn.select(selector, scores, keep=keep, balance=balance, signals=signals, **parameters)
                 costs[arm] = {"observe": observed, "score": scored, "select": time.perf_counter() - clock}
-    study = wn.evaluate(source, subsets, test=test, model=asked.model, recipe=wn.Recipe(epochs=asked.epochs),
-                        seeds=asked.seeds, match_iterations=asked.match_iterations, out=asked.out / "evaluate",
-                        costs=costs)
-    about = {"date": datetime.date.today().isoformat(), "seconds": round(time.perf_counter() - start),
-             "data": f"{source.name}, {len(source)} training and {len(test)} test examples", "model": asked.model,
-             "epochs": asked.epochs, "observe": f"{asked.observe_seeds} x {asked.observe_epochs} epochs, "
-             f"{observed:.0f} s", "seeds": asked.seeds, "match_iterations": asked.match_iterations,
-             "reliability": reliability}
+    study = wn.evaluate(
+        source,
+        subsets,
+        test=test,
+        model=asked.model,
+        recipe=wn.Recipe(epochs=asked.epochs),
+        seeds=asked.seeds,
+        match_iterations=asked.match_iterations,
+        out=asked.out / "evaluate",
+        costs=costs,
+    )
+    about = {
+        "date": datetime.date.today().isoformat(),
+        "seconds": round(time.perf_counter() - start),
+        "data": f"{asked.data}, {len(source)} training and {len(test)} test examples",
+        "model": asked.model,
+        "epochs": asked.epochs,
+        "observe": f"{asked.observe_seeds} x {asked.observe_epochs} epochs, {observed:.0f} s",
+        "seeds": asked.seeds,
+        "match_iterations": asked.match_iterations,
+        "reliability": reliability,
+    }
     publish(study, about, asked.out)
     if asked.publish:
         publish(study, about, asked.publish)

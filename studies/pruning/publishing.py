@@ -61,8 +61,10 @@ def table(study: wn.Study, about: Mapping[str, Any]) -> str:
         cells = []
         for f in kept:
             got, gap = study.interval(f"{method}@{f}"), study.versus(f"{method}@{f}", baselines[f])
-            cells.append(f"{100 * got.centre:.2f} ± {100 * got.half_width:.2f} "
-                         f"({100 * gap.centre:+.2f} ± {100 * gap.half_width:.2f}){verdict(gap)}")
+            cells.append(
+                f"{100 * got.centre:.2f} ± {100 * got.half_width:.2f} "
+                f"({100 * gap.centre:+.2f} ± {100 * gap.half_width:.2f}){verdict(gap)}"
+            )
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     trusted = ", ".join(f"{name} {value:.2f}" for name, value in about["reliability"].items() if value is not None)
     lines += [
@@ -101,14 +103,22 @@ def draw(study: wn.Study) -> Figure:
                 continue
             arms = [f"{name}{word}@{f}" for f in kept]
             gaps = [study.versus(arm, study.arm(arm).baseline) for arm in arms]
-            panel.errorbar([i + shift for i in range(len(kept))], [100 * g.centre for g in gaps],
-                           yerr=[100 * g.half_width for g in gaps], color=colour, marker=marker, markersize=4.5,
-                           linewidth=1.4, capsize=2.5, label="half-balanced by class" if word else "as ranked")
+            panel.errorbar(
+                [i + shift for i in range(len(kept))],
+                [100 * g.centre for g in gaps],
+                yerr=[100 * g.half_width for g in gaps],
+                color=colour,
+                marker=marker,
+                markersize=4.5,
+                linewidth=1.4,
+                capsize=2.5,
+                label="half-balanced by class" if word else "as ranked",
+            )
         panel.set_title(name, fontsize=10, color=INK, loc="left")
         panel.set_xticks(range(len(kept)), kept)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=8)
-    for panel in axes.flat[len(bare):]:
+    for panel in axes.flat[len(bare) :]:
         panel.set_axis_off()
     axes[0][0].legend(fontsize=8, frameon=False, loc="lower left")
     figure.supxlabel("fraction of the training data kept", fontsize=9)

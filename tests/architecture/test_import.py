@@ -10,7 +10,17 @@ import pytest
 import winnow
 
 HEAVY = ["torch", "numpy", "scipy", "sklearn", "pyarrow", "faiss", "numba", "matplotlib", "PIL", "typer", "jinja2"]
-EXTRAS = ["torchvision", "timm", "lightly", "datasets", "ray", "transformers", "pytorch_lightning", "pandas", "polars"]
+EXTRAS = [
+    "torchvision",
+    "timm",
+    "lightly",
+    "datasets",
+    "ray",
+    "transformers",
+    "pytorch_lightning",
+    "pandas",
+    "polars",
+]
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -24,9 +34,11 @@ def test_import_is_light() -> None:
 
 
 def test_working_on_arrays_loads_no_extra() -> None:
-    work = ("import numpy as np, winnow as wn; "
-            "s = wn.open((np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2)); "
-            "wn.select('random', wn.embed(s), keep=0.5)")
+    work = (
+        "import numpy as np, winnow as wn; "
+        "s = wn.open((np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2)); "
+        "wn.select('random', wn.embed(s), keep=0.5)"
+    )
     assert not loaded_by(work) & set(EXTRAS)
 
 

@@ -23,24 +23,47 @@ NAMES = ("ant", "bee", "cow")
 def source(order=None, ids=None, **changes) -> Source:
     order = np.arange(6) if order is None else np.asarray(order)
     names = np.array(list("fedcba")) if ids is None else np.asarray(ids)
-    given = {"name": "toy", "read": lambda where: X[order][where], "size": 6, "shape": (3,), "kind": "table",
-             "task": "classification", "labels": Y[order], "classes": NAMES, "make_ids": names[order]}
+    given = {
+        "name": "toy",
+        "read": lambda where: X[order][where],
+        "size": 6,
+        "shape": (3,),
+        "kind": "table",
+        "task": "classification",
+        "labels": Y[order],
+        "classes": NAMES,
+        "make_ids": names[order],
+    }
     return Source(**{**given, **changes})
 
 
 def signals(ids=tuple("fedcba"), **changes) -> Signals:
     arrays = {"logits": RNG.normal(size=(2, 4, 6, 3)).astype(np.float32), "embeddings": X}
-    given = {"ids": np.array(ids), "arrays": arrays, "task": "classification", "labels": Y, "classes": NAMES,
-             "epochs": (1, 2, 3, 4), "planned_epochs": 4, "provenance": {"step": "test"}}
+    given = {
+        "ids": np.array(ids),
+        "arrays": arrays,
+        "task": "classification",
+        "labels": Y,
+        "classes": NAMES,
+        "epochs": (1, 2, 3, 4),
+        "planned_epochs": 4,
+        "provenance": {"step": "test"},
+    }
     return Signals(**{**given, **changes})
 
 
 def study() -> Study:
-    arms = (Arm("full", "full", 100, 1.0), Arm("random@0.5", "random", 50, 0.5),
-            Arm("el2n@0.5", "subset", 50, 0.5, "random@0.5", 0.9, {"observe": 2.0, "score": 0.5}, {"size": 50}))
+    arms = (
+        Arm("full", "full", 100, 1.0),
+        Arm("random@0.5", "random", 50, 0.5),
+        Arm("el2n@0.5", "subset", 50, 0.5, "random@0.5", 0.9, {"observe": 2.0, "score": 0.5}, {"size": 50}),
+    )
     base = {"full": 0.9, "random@0.5": 0.8, "el2n@0.5": 0.85}
-    outcomes = tuple(Outcome(arm.name, seed, "test", base[arm.name] + 0.01 * seed, 0.3, (1.0, 0.5, math.nan), 10, 1.5)
-                     for arm in arms for seed in range(3))
+    outcomes = tuple(
+        Outcome(arm.name, seed, "test", base[arm.name] + 0.01 * seed, 0.3, (1.0, 0.5, math.nan), 10, 1.5)
+        for arm in arms
+        for seed in range(3)
+    )
     return Study("accuracy", arms, outcomes, ("test",), NAMES, 0.0, {"step": "evaluate"})
 
 
@@ -101,8 +124,9 @@ def test_content_names_examples_whatever_their_order() -> None:
     assert set(content_ids(rows)) == set(ids)  # the label is no part of an id
 
 
-@pytest.mark.parametrize("build", [source, signals, study, lambda: Subset(np.arange(3)),
-                                   lambda: Scores("s", np.arange(2), np.ones(2))])
+@pytest.mark.parametrize(
+    "build", [source, signals, study, lambda: Subset(np.arange(3)), lambda: Scores("s", np.arange(2), np.ones(2))]
+)
 def test_artefacts_are_frozen(build) -> None:
     made = build()
     with pytest.raises(dataclasses.FrozenInstanceError):

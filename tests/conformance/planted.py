@@ -42,8 +42,15 @@ def _losses(logits, labels):
     return total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0]
 
 
-def planted(n: int = 150, classes: int = 3, seeds: int = 4, epochs: int = 30, seed: int = 0, models: int = 60,
-            counts: tuple[int, ...] | None = None) -> Planted:
+def planted(
+    n: int = 150,
+    classes: int = 3,
+    seeds: int = 4,
+    epochs: int = 30,
+    seed: int = 0,
+    models: int = 60,
+    counts: tuple[int, ...] | None = None,
+) -> Planted:
     """Classification signals with every array there is, ids neither sorted nor numbers."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % classes if counts is None else np.repeat(np.arange(len(counts)), counts)
@@ -58,26 +65,45 @@ def planted(n: int = 150, classes: int = 3, seeds: int = 4, epochs: int = 30, se
     member = rng.random((models, n)) < 0.7
     chance = np.where(member, 0.99, 1 - 0.9 * hardness)
     ids = np.array([f"x{number:05d}" for number in rng.permutation(n)])
-    return Planted(Signals(
-        ids=ids, task="classification", labels=labels, classes=tuple(f"c{k}" for k in range(classes)),
-        epochs=tuple(range(1, epochs + 1)), planned_epochs=epochs,
-        provenance={"step": "planted", "seed": seed},
-        arrays={"logits": logits, "losses": losses, "embeddings": points.astype(np.float32),
+    return Planted(
+        Signals(
+            ids=ids,
+            task="classification",
+            labels=labels,
+            classes=tuple(f"c{k}" for k in range(classes)),
+            epochs=tuple(range(1, epochs + 1)),
+            planned_epochs=epochs,
+            provenance={"step": "planted", "seed": seed},
+            arrays={
+                "logits": logits,
+                "losses": losses,
+                "embeddings": points.astype(np.float32),
                 "gradients": gradients.astype(np.float32),
                 "gradient_norms": np.sqrt(np.square(gradients).sum(axis=2)).astype(np.float32),
                 "ensemble_member": member.astype(np.uint8),
-                "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8)}), hard)
+                "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8),
+            },
+        ),
+        hard,
+    )
 
 
 def as_task(made: Signals, task: str) -> Signals:
     """The same examples as regression or unlabelled signals, with the arrays that make sense there."""
     if task == "classification":
         return made
-    dropped = {"regression": ("logits", "ensemble_member", "ensemble_correct"),
-               "unlabelled": ("losses", "gradients", "gradient_norms", "ensemble_member", "ensemble_correct")}[task]
+    dropped = {
+        "regression": ("logits", "ensemble_member", "ensemble_correct"),
+        "unlabelled": ("losses", "gradients", "gradient_norms", "ensemble_member", "ensemble_correct"),
+    }[task]
     labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
-    return replace(made, task=task, labels=labels, classes=(),
-                   arrays={name: values for name, values in made.arrays.items() if name not in dropped})
+    return replace(
+        made,
+        task=task,
+        labels=labels,
+        classes=(),
+        arrays={name: values for name, values in made.arrays.items() if name not in dropped},
+    )
 
 
 def shuffled(signals: Signals, seed: int = 1) -> Signals:

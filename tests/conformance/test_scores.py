@@ -90,8 +90,10 @@ def test_finite_on_extreme_signals(name, made):
 
 @EVERY
 def test_finite_where_everything_is_equal(name, made):
-    arrays = {key: values if key == "ensemble_member" else np.zeros_like(values)
-              for key, values in made.signals.arrays.items()}
+    arrays = {
+        key: values if key == "ensemble_member" else np.zeros_like(values)
+        for key, values in made.signals.arrays.items()
+    }
     out = score(name, replace(made.signals, arrays=arrays))
     assert np.isfinite(out.values).all()
     if name not in NO_DIRECTION and name != "forgetting":  # the class of number 0 is right, the others are not

@@ -96,8 +96,10 @@ def test_same_seed_same_bytes(name, balance, signals, tmp_path):
 @EVERY
 @pytest.mark.parametrize("balance", [None, 0.7])
 def test_order_of_the_examples_plays_no_part(name, balance, signals, tmp_path):
-    paths = [run(name, given, size=33, balance=balance).save(tmp_path / f"{i}.parquet")
-             for i, given in enumerate((signals, shuffled(signals)))]
+    paths = [
+        run(name, given, size=33, balance=balance).save(tmp_path / f"{i}.parquet")
+        for i, given in enumerate((signals, shuffled(signals)))
+    ]
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 

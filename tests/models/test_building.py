@@ -33,10 +33,20 @@ def test_sizes_are_the_published_ones(name: str, parameters: int) -> None:
     assert count(build(name, classes=10)) == parameters
 
 
-@pytest.mark.parametrize(("name", "shape"), [
-    ("mlp", (5,)), ("mlp", (2, 3, 4, 5)), ("lenet5", (3, 12, 40)), ("convnet", (1, 8, 8)), ("convnet", (2, 2, 3)),
-    ("convnet", (3, 64, 64)), ("convnet", (3, 9, 33)), ("resnet20", (1, 28, 28)), ("resnet20", (4, 5, 7)),
-])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("mlp", (5,)),
+        ("mlp", (2, 3, 4, 5)),
+        ("lenet5", (3, 12, 40)),
+        ("convnet", (1, 8, 8)),
+        ("convnet", (2, 2, 3)),
+        ("convnet", (3, 64, 64)),
+        ("convnet", (3, 9, 33)),
+        ("resnet20", (1, 28, 28)),
+        ("resnet20", (4, 5, 7)),
+    ],
+)
 def test_networks_adapt_to_other_shapes(name: str, shape: tuple[int, ...]) -> None:
     model = build(name, classes=3, shape=shape)
     output = model(torch.randn(4, *shape))
@@ -65,12 +75,23 @@ def test_the_seed_alone_decides_the_weights(name: str) -> None:
     assert not same(first, build(name, classes=4, seed=4))
 
 
-@pytest.mark.parametrize(("shape", "kind", "expected"), [
-    ((30,), "table", "mlp"), ((30,), "tensor", "mlp"), ((5, 6), "tensor", "mlp"), ((1, 1, 90), "tensor", "mlp"),
-    ((1, 8, 8), "image", "convnet"), ((1, 11, 30), "tensor", "convnet"), ((1, 12, 12), "image", "lenet5"),
-    ((1, 28, 28), "image", "lenet5"), ((1, 40, 40), "image", "lenet5"), ((1, 41, 28), "image", "convnet"),
-    ((3, 32, 32), "image", "convnet"), ((1, 64, 64), "image", "convnet"),
-])
+@pytest.mark.parametrize(
+    ("shape", "kind", "expected"),
+    [
+        ((30,), "table", "mlp"),
+        ((30,), "tensor", "mlp"),
+        ((5, 6), "tensor", "mlp"),
+        ((1, 1, 90), "tensor", "mlp"),
+        ((1, 8, 8), "image", "convnet"),
+        ((1, 11, 30), "tensor", "convnet"),
+        ((1, 12, 12), "image", "lenet5"),
+        ((1, 28, 28), "image", "lenet5"),
+        ((1, 40, 40), "image", "lenet5"),
+        ((1, 41, 28), "image", "convnet"),
+        ((3, 32, 32), "image", "convnet"),
+        ((1, 64, 64), "image", "convnet"),
+    ],
+)
 def test_auto_chooses_by_shape(shape: tuple[int, ...], kind: str, expected: str) -> None:
     assert choose(shape, kind, 10) == expected
     assert build("auto", classes=2, shape=shape)(torch.randn(2, *shape)).shape == (2, 2)

@@ -6,10 +6,16 @@ from torch import nn
 
 from winnow.models import build, eval_mode, feature_layer, features_of
 
-HEADS = [("mlp", (6,), "head", 128), ("lenet5", (1, 28, 28), "head", 84), ("convnet", (1, 8, 8), "head", 64),
-         ("resnet20", (3, 16, 16), "linear", 64), ("torchvision:resnet18", (3, 32, 32), "fc", 512),
-         ("torchvision:squeezenet1_1", (3, 64, 64), "classifier.1", 512), ("timm:resnet18", (1, 32, 32), "fc", 512),
-         ("timm:mobilenetv3_small_050", (3, 32, 32), "classifier", 1024)]
+HEADS = [
+    ("mlp", (6,), "head", 128),
+    ("lenet5", (1, 28, 28), "head", 84),
+    ("convnet", (1, 8, 8), "head", 64),
+    ("resnet20", (3, 16, 16), "linear", 64),
+    ("torchvision:resnet18", (3, 32, 32), "fc", 512),
+    ("torchvision:squeezenet1_1", (3, 64, 64), "classifier.1", 512),
+    ("timm:resnet18", (1, 32, 32), "fc", 512),
+    ("timm:mobilenetv3_small_050", (3, 32, 32), "classifier", 1024),
+]
 
 
 @pytest.mark.parametrize(("name", "shape", "layer", "size"), HEADS)
@@ -34,7 +40,7 @@ def test_vision_transformers_have_their_head_found() -> None:
 def test_a_named_layer_gives_its_output_with_maps_averaged() -> None:
     model = build("lenet5", classes=10).eval()
     x = torch.randn(2, 1, 28, 28)
-    maps = model.relu1(model.conv1(x))
+    maps = model.relu1(model.pool1(model.conv1(x)))
     assert torch.allclose(features_of(model, x, "relu1"), maps.mean((2, 3)))
     assert torch.allclose(features_of(model, x, "head"), model(x))
 

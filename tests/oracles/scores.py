@@ -68,8 +68,10 @@ def forgetting(signals):
     for s in range(seeds):
         counts = []
         for i in range(n):
-            right = [max(range(len(row)), key=lambda k, row=row: row[k]) == signals.labels[i]
-                     for row in signals.logits[s, :, i]]
+            right = [
+                max(range(len(row)), key=lambda k, row=row: row[k]) == signals.labels[i]
+                for row in signals.logits[s, :, i]
+            ]
             lost = sum(right[e] and not right[e + 1] for e in range(epochs - 1))
             counts.append(lost if any(right) else None)
         worst = max((count for count in counts if count is not None), default=0)
@@ -91,8 +93,10 @@ def aum(signals, on="logits"):
 
 def difficulty(signals):
     losses = signals.losses
-    return [mean(math.fsum(float(v) for v in losses[s, :, i]) for s in range(losses.shape[0]))
-            for i in range(len(signals))]
+    return [
+        mean(math.fsum(float(v) for v in losses[s, :, i]) for s in range(losses.shape[0]))
+        for i in range(len(signals))
+    ]
 
 
 def memorization(signals):
@@ -154,8 +158,9 @@ def margin(signals):
 
 
 def entropy(signals):
-    return each(signals, lambda s, i: -math.fsum(
-        p * math.log(p) for p in probabilities(signals.logits[s, -1, i]) if p > 0))
+    return each(
+        signals, lambda s, i: -math.fsum(p * math.log(p) for p in probabilities(signals.logits[s, -1, i]) if p > 0)
+    )
 
 
 def confidence(signals):
@@ -164,12 +169,14 @@ def confidence(signals):
 
 def windows(signals, s, i, window, epochs):
     chances = [true_class(signals, s, e, i) for e in range(len(signals.epochs)) if signals.epochs[e] <= epochs]
-    return [chances[start:start + window] for start in range(len(chances) - window + 1)]
+    return [chances[start : start + window] for start in range(len(chances) - window + 1)]
 
 
 def dual(signals, window=10, epochs=30):
-    return each(signals, lambda s, i: mean(
-        deviation(seen) * (1 - mean(seen)) for seen in windows(signals, s, i, window, epochs)))
+    return each(
+        signals,
+        lambda s, i: mean(deviation(seen) * (1 - mean(seen)) for seen in windows(signals, s, i, window, epochs)),
+    )
 
 
 def dynamic_uncertainty(signals, window=10, epochs=30):
@@ -186,7 +193,7 @@ def tdds(signals, window=10, decay=0.9, difference="kl"):
             else:
                 own = int(signals.labels[i])
                 steps.append(math.log(p[own]) - math.log(q[own]))
-        spread = [variance(steps[start:start + window - 1]) for start in range(len(steps) - window + 2)]
+        spread = [variance(steps[start : start + window - 1]) for start in range(len(steps) - window + 2)]
         smooth = spread[0]
         for newest in spread[1:]:
             smooth = decay * newest + (1 - decay) * smooth
@@ -200,6 +207,23 @@ def random(signals):
     return [float(np.float64(draw.random())) for _ in range(len(signals))]
 
 
-TWINS = {twin.__name__: twin for twin in (
-    el2n, grand, forgetting, aum, difficulty, memorization, prototype, class_prototype, margin, entropy, confidence,
-    dual, dynamic_uncertainty, tdds, random)}
+TWINS = {
+    twin.__name__: twin
+    for twin in (
+        el2n,
+        grand,
+        forgetting,
+        aum,
+        difficulty,
+        memorization,
+        prototype,
+        class_prototype,
+        margin,
+        entropy,
+        confidence,
+        dual,
+        dynamic_uncertainty,
+        tdds,
+        random,
+    )
+}

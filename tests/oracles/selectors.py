@@ -37,7 +37,7 @@ def floors(counts, size, balance):
 
 
 def class_balance(counts):
-    ratios = [min(a, b) / max(a, b) if max(a, b) else 0.0 for i, a in enumerate(counts) for b in counts[i + 1:]]
+    ratios = [min(a, b) / max(a, b) if max(a, b) else 0.0 for i, a in enumerate(counts) for b in counts[i + 1 :]]
     return math.fsum(ratios) / len(ratios)
 
 
@@ -45,7 +45,7 @@ def strata(scores, size, drop, bins=50, seed=0):
     draw = stream(seed, "strata")
     ties = draw.permutation(len(scores))
     hardest_first = sorted(range(len(scores)), key=lambda i: (-scores[i], ties[i]))
-    left = sorted(hardest_first[min(round(drop * len(scores)), len(scores) - size):])
+    left = sorted(hardest_first[min(round(drop * len(scores)), len(scores) - size) :])
     low, high = min(scores[i] for i in left), max(scores[i] for i in left)
     members = [[] for _ in range(bins)]
     for i in left:
@@ -60,8 +60,10 @@ def strata(scores, size, drop, bins=50, seed=0):
 
 def graph(scores, points, size, k=5, gamma=0.1):
     n = len(scores)
-    near = [sorted((j for j in range(n) if j != i), key=lambda j, i=i: distance(points[i], points[j]))[:k]
-            for i in range(n)]
+    near = [
+        sorted((j for j in range(n) if j != i), key=lambda j, i=i: distance(points[i], points[j]))[:k]
+        for i in range(n)
+    ]
     weight = [[math.exp(-gamma * distance(points[i], points[j]) ** 2) for j in near[i]] for i in range(n)]
     low = min(min(scores), 0.0)
     start = [value - low for value in scores]
@@ -79,16 +81,24 @@ def kcenter(points, size):
     middle = centre(points)
     picked = [min(range(len(points)), key=lambda i: distance(points[i], middle))]
     while len(picked) < size:
-        picked.append(max((i for i in range(len(points)) if i not in picked),
-                          key=lambda i: min(distance(points[i], points[j]) for j in picked)))
+        picked.append(
+            max(
+                (i for i in range(len(points)) if i not in picked),
+                key=lambda i: min(distance(points[i], points[j]) for j in picked),
+            )
+        )
     return picked
 
 
 def herding(points, size):
     middle, picked = centre(points), []
     while len(picked) < size:
-        picked.append(min((i for i in range(len(points)) if i not in picked),
-                          key=lambda i: distance(centre([points[j] for j in [*picked, i]]), middle)))
+        picked.append(
+            min(
+                (i for i in range(len(points)) if i not in picked),
+                key=lambda i: distance(centre([points[j] for j in [*picked, i]]), middle),
+            )
+        )
     return picked
 
 
@@ -112,5 +122,7 @@ def beta_weights(scores, predictions, keep):
     mu = predictions[max(range(len(scores)), key=lambda i: scores[i])]
     b = 15 * (1 - mu) * (1 - (1 - keep) ** 4)
     a = 16 - b
-    return [s * p ** (a - 1) * (1 - p) ** (b - 1) * math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
-            for s, p in zip(scores, predictions, strict=True)]
+    return [
+        s * p ** (a - 1) * (1 - p) ** (b - 1) * math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
+        for s, p in zip(scores, predictions, strict=True)
+    ]

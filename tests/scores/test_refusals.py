@@ -13,8 +13,14 @@ from winnow.errors import WinnowError
 from winnow.scores.scoring import score
 
 GOOD = planted(n=12, seeds=1, epochs=5, models=20).signals
-NARROW = Signals(ids=np.arange(3), task="classification", labels=[0, 0, 0], classes=("only",), epochs=(1,),
-                 arrays={"logits": np.zeros((1, 1, 3, 1))})
+NARROW = Signals(
+    ids=np.arange(3),
+    task="classification",
+    labels=[0, 0, 0],
+    classes=("only",),
+    epochs=(1,),
+    arrays={"logits": np.zeros((1, 1, 3, 1))},
+)
 OUT_OF_RANGE = replace(GOOD, labels=np.where(np.arange(12) == 3, 7, GOOD.labels))
 FEW_MODELS = replace(GOOD, arrays={"ensemble_member": np.ones((2, 12)), "ensemble_correct": np.ones((2, 12))})
 

@@ -14,9 +14,15 @@ from winnow.scores.scoring import score
 
 def of_logits(logits, labels, epochs=None, planned=0) -> Signals:
     values = np.asarray(logits, dtype=np.float32)
-    return Signals(ids=np.arange(len(labels)), task="classification", labels=np.asarray(labels),
-                   classes=tuple(map(str, range(values.shape[3]))), arrays={"logits": values},
-                   epochs=tuple(range(1, values.shape[1] + 1)) if epochs is None else epochs, planned_epochs=planned)
+    return Signals(
+        ids=np.arange(len(labels)),
+        task="classification",
+        labels=np.asarray(labels),
+        classes=tuple(map(str, range(values.shape[3]))),
+        arrays={"logits": values},
+        epochs=tuple(range(1, values.shape[1] + 1)) if epochs is None else epochs,
+        planned_epochs=planned,
+    )
 
 
 def of_correctness(rows) -> Signals:
@@ -72,15 +78,25 @@ def test_difficulty_sums_epochs_and_averages_seeds():
 def test_memorization_by_hand():
     member = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]])
     correct = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [1, 0, 0]])
-    signals = Signals(ids=[1, 2, 3], task="classification", labels=[0, 1, 0], classes=("a", "b"),
-                      arrays={"ensemble_member": member, "ensemble_correct": correct})
+    signals = Signals(
+        ids=[1, 2, 3],
+        task="classification",
+        labels=[0, 1, 0],
+        classes=("a", "b"),
+        arrays={"ensemble_member": member, "ensemble_correct": correct},
+    )
     assert score("memorization", signals).values.tolist() == [0.5, 1.0, 0.5]
 
 
 def test_prototype_ignores_length_and_class_prototype_uses_its_own_class():
     points = np.array([[1.0, 0.0], [9.0, 0.0], [0.0, 1.0], [0.0, 5.0], [1.0, 1.0], [1.0, 0.0]])
-    signals = Signals(ids=np.arange(6), task="classification", labels=[0, 0, 1, 1, 1, 1], classes=("a", "b"),
-                      arrays={"embeddings": points})
+    signals = Signals(
+        ids=np.arange(6),
+        task="classification",
+        labels=[0, 0, 1, 1, 1, 1],
+        classes=("a", "b"),
+        arrays={"embeddings": points},
+    )
     near = score("prototype", signals, k=2).values
     assert near[0] == near[1] == near[5]
     assert near.argmax() == 4
@@ -114,29 +130,35 @@ def test_prototype_leaves_the_threads_of_faiss_as_they_were(small):
     assert faiss.omp_get_max_threads() == before
 
 
-@pytest.mark.parametrize(("name", "options"), [
-    ("aum", {"on": "probabilities"}),
-    ("dual", {"window": 4, "epochs": 9}),
-    ("dual", {"window": 14, "epochs": 30}),
-    ("dynamic_uncertainty", {"window": 2, "epochs": 5}),
-    ("tdds", {"window": 3, "decay": 0.3}),
-    ("tdds", {"window": 14, "decay": 1.0}),
-    ("tdds", {"window": 6, "difference": "loss"}),
-])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("aum", {"on": "probabilities"}),
+        ("dual", {"window": 4, "epochs": 9}),
+        ("dual", {"window": 14, "epochs": 30}),
+        ("dynamic_uncertainty", {"window": 2, "epochs": 5}),
+        ("tdds", {"window": 3, "decay": 0.3}),
+        ("tdds", {"window": 14, "decay": 1.0}),
+        ("tdds", {"window": 6, "difference": "loss"}),
+    ],
+)
 def test_parameters_against_the_twin(name, options, small):
     assert np.allclose(score(name, small, **options).values, oracle.TWINS[name](small, **options), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("epochs", "planned", "asked", "meant"), [
-    (tuple(range(1, 31)), 30, "early", 3),
-    (tuple(range(1, 31)), 31, "early", 4),
-    (tuple(range(1, 11)), 10, "early", 1),
-    ((5, 10, 15, 20), 100, "early", 10),
-    ((5, 10, 15, 20), 400, "early", 20),
-    ((5, 10, 15, 20), 0, "early", 5),
-    ((5, 10, 15, 20), 100, "last", 20),
-    ((5, 10, 15, 20), 100, 15, 15),
-])
+@pytest.mark.parametrize(
+    ("epochs", "planned", "asked", "meant"),
+    [
+        (tuple(range(1, 31)), 30, "early", 3),
+        (tuple(range(1, 31)), 31, "early", 4),
+        (tuple(range(1, 11)), 10, "early", 1),
+        ((5, 10, 15, 20), 100, "early", 10),
+        ((5, 10, 15, 20), 400, "early", 20),
+        ((5, 10, 15, 20), 0, "early", 5),
+        ((5, 10, 15, 20), 100, "last", 20),
+        ((5, 10, 15, 20), 100, 15, 15),
+    ],
+)
 def test_which_epoch_is_meant(epochs, planned, asked, meant):
     logits = np.zeros((1, len(epochs), 2, 2))
     logits[0, epochs.index(meant), :, 0] = 3.0
@@ -155,8 +177,13 @@ def test_reliability_is_between_even_and_odd_seeds():
 
 def test_half_an_ensemble_may_not_do():
     member = np.array([[1, 1], [0, 0], [1, 1], [0, 0]])
-    signals = Signals(ids=[1, 2], task="classification", labels=[0, 1], classes=("a", "b"),
-                      arrays={"ensemble_member": member, "ensemble_correct": member})
+    signals = Signals(
+        ids=[1, 2],
+        task="classification",
+        labels=[0, 1],
+        classes=("a", "b"),
+        arrays={"ensemble_member": member, "ensemble_correct": member},
+    )
     out = score("memorization", signals)
     assert out.values.tolist() == [1, 1]
     assert out.reliability is None

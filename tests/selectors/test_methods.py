@@ -8,18 +8,21 @@ from winnow.errors import InputError, UnknownNameError
 from winnow.selectors.methods import Plan, method_names, needs_of, parse_method
 
 
-@pytest.mark.parametrize(("name", "plan", "needs"), [
-    ("el2n", ("el2n", "rank", {"policy": "hard"}), {"logits"}),
-    ("strata", ("aum", "strata", {}), {"logits"}),
-    ("aum+strata", ("aum", "strata", {}), {"logits"}),
-    ("prototype + strata", ("prototype", "strata", {}), {"embeddings"}),
-    ("el2n+rank", ("el2n", "rank", {"policy": "hard"}), {"logits"}),
-    ("difficulty+graph", ("difficulty", "graph", {}), {"losses", "embeddings"}),
-    ("beta", ("dual", "beta", {}), {"logits"}),
-    ("kcenter", (None, "kcenter", {}), {"embeddings"}),
-    ("random", (None, "random", {}), set()),
-    ("memorization", ("memorization", "rank", {"policy": "hard"}), {"ensemble_member", "ensemble_correct"}),
-])
+@pytest.mark.parametrize(
+    ("name", "plan", "needs"),
+    [
+        ("el2n", ("el2n", "rank", {"policy": "hard"}), {"logits"}),
+        ("strata", ("aum", "strata", {}), {"logits"}),
+        ("aum+strata", ("aum", "strata", {}), {"logits"}),
+        ("prototype + strata", ("prototype", "strata", {}), {"embeddings"}),
+        ("el2n+rank", ("el2n", "rank", {"policy": "hard"}), {"logits"}),
+        ("difficulty+graph", ("difficulty", "graph", {}), {"losses", "embeddings"}),
+        ("beta", ("dual", "beta", {}), {"logits"}),
+        ("kcenter", (None, "kcenter", {}), {"embeddings"}),
+        ("random", (None, "random", {}), set()),
+        ("memorization", ("memorization", "rank", {"policy": "hard"}), {"ensemble_member", "ensemble_correct"}),
+    ],
+)
 def test_names(name, plan, needs):
     assert parse_method(name) == Plan(*plan)
     assert needs_of(name) == needs
@@ -31,14 +34,17 @@ def test_every_name_is_understood():
         assert parse_method(name).selector
 
 
-@pytest.mark.parametrize(("name", "error", "fragment"), [
-    ("el2m", UnknownNameError, "unknown method 'el2m' (nearest: 'el2n')"),
-    ("stratta", UnknownNameError, "nearest: 'strata'"),
-    ("aumm+strata", UnknownNameError, "nearest: 'aum'"),
-    ("aum+straita", UnknownNameError, "nearest: 'strata'"),
-    ("el2n+kcenter", InputError, "say 'kcenter'"),
-    (None, UnknownNameError, "unknown method None"),
-])
+@pytest.mark.parametrize(
+    ("name", "error", "fragment"),
+    [
+        ("el2m", UnknownNameError, "unknown method 'el2m' (nearest: 'el2n')"),
+        ("stratta", UnknownNameError, "nearest: 'strata'"),
+        ("aumm+strata", UnknownNameError, "nearest: 'aum'"),
+        ("aum+straita", UnknownNameError, "nearest: 'strata'"),
+        ("el2n+kcenter", InputError, "say 'kcenter'"),
+        (None, UnknownNameError, "unknown method None"),
+    ],
+)
 def test_refusals(name, error, fragment):
     with pytest.raises(error) as caught:
         parse_method(name)

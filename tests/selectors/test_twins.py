@@ -27,11 +27,25 @@ from winnow.selectors.strata import strata
 def problem(seed: int, n: int = 40, size: int = 13, negative: bool = False) -> Pool:
     rng = np.random.default_rng(seed)
     labels = rng.integers(3, size=n)
-    signals = Signals(ids=np.arange(n), task="classification", labels=labels, classes=("a", "b", "c"), epochs=(1, 2),
-                      arrays={"embeddings": rng.normal(size=(n, 3)), "logits": rng.normal(size=(2, 2, n, 3))})
+    signals = Signals(
+        ids=np.arange(n),
+        task="classification",
+        labels=labels,
+        classes=("a", "b", "c"),
+        epochs=(1, 2),
+        arrays={"embeddings": rng.normal(size=(n, 3)), "logits": rng.normal(size=(2, 2, n, 3))},
+    )
     scores = rng.normal(size=n) if negative else rng.gamma(1.0, size=n)
-    return Pool(n=n, keep=size / n, task="classification", labels=labels, classes=("a", "b", "c"), scores=scores,
-                score_name="made", signals=signals)
+    return Pool(
+        n=n,
+        keep=size / n,
+        task="classification",
+        labels=labels,
+        classes=("a", "b", "c"),
+        scores=scores,
+        score_name="made",
+        signals=signals,
+    )
 
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
@@ -95,8 +109,9 @@ def test_share_out(capacity, data):
     assert parts.sum() == total
 
 
-@pytest.mark.parametrize(("counts", "expected"), [
-    ([5, 5, 5], 1.0), ([4, 2], 0.5), ([4, 2, 0], 1 / 6), ([7, 0], 0.0), ([0, 0, 3], 0.0)])
+@pytest.mark.parametrize(
+    ("counts", "expected"), [([5, 5, 5], 1.0), ([4, 2], 0.5), ([4, 2, 0], 1 / 6), ([7, 0], 0.0), ([0, 0, 3], 0.0)]
+)
 def test_class_balance(counts, expected):
     labels = np.repeat(np.arange(len(counts)), counts)
     assert class_balance(labels, len(counts)) == pytest.approx(expected)
@@ -130,13 +145,20 @@ def test_beta_takes_zero_weights_last_and_stands_certain_predictions():
     labels = np.zeros(8, dtype=int)
     logits = np.zeros((1, 2, 8, 2))
     logits[..., :4, 0], logits[..., 4:, 0] = 1e4, -1e4  # mean predictions of exactly 1 and 0
-    signals = Signals(ids=np.arange(8), task="classification", labels=labels, classes=("a", "b"), epochs=(1, 2),
-                      arrays={"logits": logits})
+    signals = Signals(
+        ids=np.arange(8),
+        task="classification",
+        labels=labels,
+        classes=("a", "b"),
+        epochs=(1, 2),
+        arrays={"logits": logits},
+    )
     for top in (0, 7):
         scores = np.array([1.0, 0, 1, 0, 1, 0, 1, 1])
         scores[top] = 2.0
-        pool = Pool(n=8, keep=5 / 8, task="classification", labels=labels, classes=("a", "b"), scores=scores,
-                    signals=signals)
+        pool = Pool(
+            n=8, keep=5 / 8, task="classification", labels=labels, classes=("a", "b"), scores=scores, signals=signals
+        )
         assert sorted(beta(pool, 5).positions.tolist()) == [0, 2, 4, 6, 7]
         assert np.unique(beta(pool, 8).positions).size == 8
 
@@ -160,8 +182,9 @@ def test_rank_breaks_ties_by_seed_not_by_id():
     assert 30 < sum(number < 100 for number in picks[0]) < 70
 
 
-@pytest.mark.parametrize(("keep", "dropped"), [
-    (0.9, 0.0), (0.5, 0.0), (0.35, 0.1), (0.2, 0.2), (0.15, 0.25), (0.1, 0.3), (0.02, 0.3)])
+@pytest.mark.parametrize(
+    ("keep", "dropped"), [(0.9, 0.0), (0.5, 0.0), (0.35, 0.1), (0.2, 0.2), (0.15, 0.25), (0.1, 0.3), (0.02, 0.3)]
+)
 def test_strata_drop_follows_the_fraction_removed(keep, dropped):
     out = select("strata", scored(np.linspace(0, 1, 1000)), keep=keep)
     assert out.certificate["dropped"] == round(1000 * dropped)

@@ -50,12 +50,28 @@ class Net(nn.Module):
         return {"loss": functional.cross_entropy(logits, labels), "logits": logits}
 
 
-def trained(folder: Path, callbacks: list[Any], *, epochs: int = EPOCHS, resume: str | None = None,
-            data: Any = ROWS, **more: Any) -> Net:
+def trained(
+    folder: Path,
+    callbacks: list[Any],
+    *,
+    epochs: int = EPOCHS,
+    resume: str | None = None,
+    data: Any = ROWS,
+    **more: Any,
+) -> Net:
     settings = {"save_strategy": "no", "seed": 3, **more}
-    arguments = TrainingArguments(output_dir=str(folder), num_train_epochs=epochs, per_device_train_batch_size=8,
-                                  learning_rate=0.05, report_to=[], use_cpu=True, disable_tqdm=True,
-                                  logging_strategy="no", dataloader_pin_memory=False, **settings)
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=epochs,
+        per_device_train_batch_size=8,
+        learning_rate=0.05,
+        report_to=[],
+        use_cpu=True,
+        disable_tqdm=True,
+        logging_strategy="no",
+        dataloader_pin_memory=False,
+        **settings,
+    )
     trainer = Trainer(model=Net(), args=arguments, train_dataset=data, callbacks=callbacks)
     trainer.train(resume_from_checkpoint=resume)
     return trainer.model
@@ -126,13 +142,28 @@ class Module(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-def fitted(folder: Path, callbacks: list[Any], *, epochs: int = EPOCHS, ckpt: str | None = None,
-           data: Any = PAIRS, **more: Any) -> Module:
+def fitted(
+    folder: Path,
+    callbacks: list[Any],
+    *,
+    epochs: int = EPOCHS,
+    ckpt: str | None = None,
+    data: Any = PAIRS,
+    **more: Any,
+) -> Module:
     torch.manual_seed(7)
     module = Module()
-    trainer = pl.Trainer(max_epochs=epochs, accelerator="cpu", callbacks=callbacks, logger=False,
-                         enable_checkpointing=any(isinstance(c, pl.callbacks.ModelCheckpoint) for c in callbacks),
-                         enable_progress_bar=False, enable_model_summary=False, default_root_dir=folder, **more)
+    trainer = pl.Trainer(
+        max_epochs=epochs,
+        accelerator="cpu",
+        callbacks=callbacks,
+        logger=False,
+        enable_checkpointing=any(isinstance(c, pl.callbacks.ModelCheckpoint) for c in callbacks),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+        **more,
+    )
     loader = DataLoader(data, batch_size=8, shuffle=True, generator=torch.Generator().manual_seed(5))
     trainer.fit(module, loader, ckpt_path=ckpt)
     return module
@@ -165,9 +196,16 @@ def test_lightning_takes_other_batches(tmp_path: Path) -> None:
 
     rec = wn.Recorder(N, K)
     callback = ForLightning(rec, forward=lambda module, batch: (module(batch["x"]), batch["labels"]))
-    trainer = pl.Trainer(max_epochs=1, accelerator="cpu", callbacks=[callback], logger=False,
-                         default_root_dir=tmp_path, enable_checkpointing=False, enable_progress_bar=False,
-                         enable_model_summary=False)
+    trainer = pl.Trainer(
+        max_epochs=1,
+        accelerator="cpu",
+        callbacks=[callback],
+        logger=False,
+        default_root_dir=tmp_path,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     trainer.fit(Dicts(), DataLoader(ROWS, batch_size=8))
     assert rec.epochs == 1
     callback.forward = ForLightning(rec).forward
@@ -184,8 +222,9 @@ def test_lightning_refuses_what_does_not_fit(tmp_path: Path) -> None:
         fitted(tmp_path, [ForLightning(rec)])
 
 
-@pytest.mark.parametrize(("module", "library"), [("hf_callback", "transformers"),
-                                                 ("lightning_callback", "pytorch_lightning")])
+@pytest.mark.parametrize(
+    ("module", "library"), [("hf_callback", "transformers"), ("lightning_callback", "pytorch_lightning")]
+)
 def test_a_missing_trainer_is_named(module: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (library, "lightning.pytorch"):
         monkeypatch.setitem(sys.modules, name, None)  # what makes an import fail

@@ -23,7 +23,7 @@ def filled(batch: int = 5, epochs: int = EPOCHS, **options: object) -> wn.Record
     for epoch in range(epochs):
         order = np.random.default_rng(epoch).permutation(N)
         for start in range(0, N, batch):
-            where = order[start:start + batch]
+            where = order[start : start + batch]
             rec.log(where, LOGITS[epoch][where], TARGETS[where])
         rec.end_epoch()
     return rec
@@ -126,7 +126,7 @@ def test_regression_keeps_squared_errors_alone(outputs: int) -> None:
     targets, guesses = rng.normal(size=(N, outputs)), rng.normal(size=(2, N, outputs)).astype(np.float32)
     rec = wn.Recorder(N, outputs, task="regression", missing="carry")
     for epoch in range(2):
-        rec.log(np.arange(N - epoch), guesses[epoch, :N - epoch], targets[:N - epoch])
+        rec.log(np.arange(N - epoch), guesses[epoch, : N - epoch], targets[: N - epoch])
         rec.end_epoch()
     sig = rec.signals()
     guesses[1, -1] = guesses[0, -1]
@@ -249,11 +249,17 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("target negative", log([0, 1], TWO, [0, -1]), "got -1"),
     ("targets of floats", log([0, 1], TWO, [0.0, 1.0]), "must be 2 class number(s), one for each position; got"),
     ("too few targets", log([0, 1], TWO, [0]), "must be 2 class number(s)"),
-    ("changed target", then(filled, lambda rec: rec.log([6], TWO[:1], [(TARGETS[6] + 1) % K])),
-     "must stay the same; that of position 6"),
+    (
+        "changed target",
+        then(filled, lambda rec: rec.log([6], TWO[:1], [(TARGETS[6] + 1) % K])),
+        "must stay the same; that of position 6",
+    ),
     ("nothing logged", then(empty, lambda rec: rec.end_epoch()), "with nothing logged in epoch 1"),
-    ("missing example", then(part(), lambda rec: rec.end_epoch()),
-     f"{N - 3} of {N} examples were not logged in epoch 1, the first at position 3"),
+    (
+        "missing example",
+        then(part(), lambda rec: rec.end_epoch()),
+        f"{N - 3} of {N} examples were not logged in epoch 1, the first at position 3",
+    ),
     ("nothing to carry", then(part(missing="carry"), lambda rec: rec.end_epoch()), "no epoch before to carry"),
     ("no epoch", then(empty, lambda rec: rec.signals()), "need at least one finished epoch"),
     ("unfinished epoch", then(part(), lambda rec: rec.signals()), "3 example(s) were logged in epoch 1 without"),
@@ -263,14 +269,22 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("regression correct", regress([0.0, 0.0], [0.0, 0.0]), "correctness is not defined for a regression"),
     ("state of text", then(empty, lambda rec: rec.load_state_dict("x")), "state of Recorder must hold outputs"),
     ("state without", then(empty, lambda rec: rec.load_state_dict({"now": TWO})), "got now"),
-    ("state of others", lambda: wn.Recorder(N, K + 1).load_state_dict(filled().state_dict()),
-     f"outputs must be float32 of shape ({EPOCHS}, {N}, {K + 1})"),
-    ("state cut", then(filled, lambda rec: rec.load_state_dict({**rec.state_dict(), "losses": np.zeros((1, N))})),
-     f"outputs must be float32 of shape (1, {N}, {K})"),
-    ("pass over other data", then(empty, lambda rec: passed(rec, [1, 2])),
-     f"must be the length of the data set it records, 2; got {N}"),
-    ("pass over a stream", then(empty, lambda rec: passed(rec, iter([]))),
-     "must have a length and be indexed"),
+    (
+        "state of others",
+        lambda: wn.Recorder(N, K + 1).load_state_dict(filled().state_dict()),
+        f"outputs must be float32 of shape ({EPOCHS}, {N}, {K + 1})",
+    ),
+    (
+        "state cut",
+        then(filled, lambda rec: rec.load_state_dict({**rec.state_dict(), "losses": np.zeros((1, N))})),
+        f"outputs must be float32 of shape (1, {N}, {K})",
+    ),
+    (
+        "pass over other data",
+        then(empty, lambda rec: passed(rec, [1, 2])),
+        f"must be the length of the data set it records, 2; got {N}",
+    ),
+    ("pass over a stream", then(empty, lambda rec: passed(rec, iter([]))), "must have a length and be indexed"),
 ]
 
 

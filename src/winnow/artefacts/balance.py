@@ -38,8 +38,10 @@ def class_balance(labels: ArrayLike, n_classes: int) -> float:
     total = checks.integer("n_classes", "class_balance", n_classes, low=1)
     given = np.asarray(labels, dtype=np.int64)
     if given.size and (given.min() < 0 or given.max() >= total):
-        raise InputError(f"labels of class_balance must be class numbers from 0 to {total - 1}; got "
-                         f"{int(given.min() if given.min() < 0 else given.max())}.")
+        raise InputError(
+            f"labels of class_balance must be class numbers from 0 to {total - 1}; got "
+            f"{int(given.min() if given.min() < 0 else given.max())}."
+        )
     if total == 1:
         return 1.0
     counts = np.sort(np.bincount(given, minlength=total)).astype(np.float64)

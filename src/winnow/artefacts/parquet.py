@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import StoreError
 from ..store import atomic
 
@@ -37,4 +40,19 @@ def read_table(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, A
         raise StoreError(f"{path} is not a file of winnow {kind}: {reason}.") from None
     if about.get("winnow") != kind:
         raise StoreError(f"{path} holds {about.get('winnow')!r}, not {kind}.")
-    return {name: table[name].to_numpy() for name in table.column_names}, about
+    return {name: _column(table[name]) for name in table.column_names}, about
+
+
+def _column(column: Any) -> NDArray[Any]:
+    """A column as an array; by dlpack, because arrow's own way imports pandas wherever it is installed."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks()
+    if pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type):
+        return np.from_dlpack(whole).copy()
+    values = whole.to_pylist()
+    if pa.types.is_string(whole.type):
+        return np.array(values, dtype=np.str_)
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out

@@ -53,8 +53,9 @@ class Scores:
         owner = f"scores {self.name!r}"
         object.__setattr__(self, "ids", checks.ids(owner, self.ids))
         checks.choice("task", owner, self.task, TASKS)
-        object.__setattr__(self, "values", checks.array("values", owner, self.values, ndim=1,
-                                                        rows=self.ids.size, dtype=np.float64))
+        object.__setattr__(
+            self, "values", checks.array("values", owner, self.values, ndim=1, rows=self.ids.size, dtype=np.float64)
+        )
         if self.labels is not None:
             object.__setattr__(self, "labels", checks.array("labels", owner, self.labels, rows=self.ids.size))
 
@@ -78,9 +79,18 @@ class Scores:
         columns: dict[str, Any] = {"id": self.ids, "score": self.values}
         if self.labels is not None:
             columns["label"] = self.labels if self.labels.ndim == 1 else list(self.labels)
-        write_table(path, "scores", columns, {
-            "name": self.name, "reliability": self.reliability, "task": self.task,
-            "classes": list(self.classes), "provenance": dict(self.provenance)})
+        write_table(
+            path,
+            "scores",
+            columns,
+            {
+                "name": self.name,
+                "reliability": self.reliability,
+                "task": self.task,
+                "classes": list(self.classes),
+                "provenance": dict(self.provenance),
+            },
+        )
         return Path(path)
 
     @classmethod
@@ -90,6 +100,13 @@ class Scores:
         labels = columns.get("label")
         if labels is not None and labels.dtype.kind == "O":
             labels = np.stack(labels)
-        return cls(name=about["name"], ids=columns["id"], values=columns["score"],
-                   reliability=about["reliability"], task=about["task"], labels=labels,
-                   classes=tuple(about["classes"]), provenance=about["provenance"])
+        return cls(
+            name=about["name"],
+            ids=columns["id"],
+            values=columns["score"],
+            reliability=about["reliability"],
+            task=about["task"],
+            labels=labels,
+            classes=tuple(about["classes"]),
+            provenance=about["provenance"],
+        )

@@ -34,8 +34,15 @@ from .source import TASKS, Task, positions_of
 __all__ = ["EXAMPLE_AXIS", "Signals"]
 
 # Which axis of each array runs over examples. Arrays with seeds (or models) have them on axis 0.
-EXAMPLE_AXIS = {"logits": 2, "losses": 2, "embeddings": 0, "gradients": 1, "gradient_norms": 1,
-                "ensemble_member": 1, "ensemble_correct": 1}
+EXAMPLE_AXIS = {
+    "logits": 2,
+    "losses": 2,
+    "embeddings": 0,
+    "gradients": 1,
+    "gradient_norms": 1,
+    "ensemble_member": 1,
+    "ensemble_correct": 1,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +93,19 @@ class Signals:
                 raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
             axis = EXAMPLE_AXIS[name]
             if values.ndim <= axis or values.shape[axis] != n:
-                raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape "
-                                 f"{values.shape}.")
+                raise InputError(
+                    f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}."
+                )
             checks.finite(name, "signals", values)
             if name in ("logits", "losses") and values.shape[1] != len(self.epochs):
-                raise InputError(f"{name} of signals has {values.shape[1]} epochs but epochs names "
-                                 f"{len(self.epochs)}.")
+                raise InputError(
+                    f"{name} of signals has {values.shape[1]} epochs but epochs names {len(self.epochs)}."
+                )
         if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
-            raise InputError(f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
-                             f"{self.arrays['logits'].shape}.")
+            raise InputError(
+                f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
+                f"{self.arrays['logits'].shape}."
+            )
 
     def __len__(self) -> int:
         return int(self.ids.size)
@@ -107,8 +118,9 @@ class Signals:
         if name not in self.arrays:
             want = "ensemble" if name.startswith("ensemble") else name
             how = "wn.embed(source, model)" if name == "embeddings" else f"wn.observe(..., want=({want!r},))"
-            raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. "
-                                  f"Get it with {how}.")
+            raise NotDefinedError(
+                f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. Get it with {how}."
+            )
         return self.arrays[name]
 
     @property
@@ -148,8 +160,7 @@ class Signals:
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
         """The signals of the examples at these positions."""
-        arrays = {name: np.take(values, positions, axis=EXAMPLE_AXIS[name])
-                  for name, values in self.arrays.items()}
+        arrays = {name: np.take(values, positions, axis=EXAMPLE_AXIS[name]) for name, values in self.arrays.items()}
         labels = None if self.labels is None else self.labels[positions]
         return replace(self, ids=self.ids[positions], arrays=arrays, labels=labels)
 
@@ -161,8 +172,7 @@ class Signals:
     def only_seeds(self, which: Sequence[int]) -> Signals:
         """The same examples with just these seeds (and ensemble models)."""
         index = list(which)
-        arrays = {name: values if EXAMPLE_AXIS[name] == 0 else values[index]
-                  for name, values in self.arrays.items()}
+        arrays = {name: values if EXAMPLE_AXIS[name] == 0 else values[index] for name, values in self.arrays.items()}
         return replace(self, arrays=arrays)
 
     def merge(self, other: Signals) -> Signals:
@@ -171,9 +181,13 @@ class Signals:
             raise InputError("signals can be merged only if they are about the same ids.")
         lined_up = other.take(self.ids)
         dynamic = self if self.epochs else lined_up
-        return replace(self, arrays={**self.arrays, **lined_up.arrays}, epochs=dynamic.epochs,
-                       planned_epochs=dynamic.planned_epochs,
-                       provenance={"step": "merge", "inputs": [dict(self.provenance), dict(other.provenance)]})
+        return replace(
+            self,
+            arrays={**self.arrays, **lined_up.arrays},
+            epochs=dynamic.epochs,
+            planned_epochs=dynamic.planned_epochs,
+            provenance={"step": "merge", "inputs": [dict(self.provenance), dict(other.provenance)]},
+        )
 
     @classmethod
     def stack(cls, parts: Sequence[Signals], provenance: Provenance) -> Signals:
@@ -191,12 +205,21 @@ class Signals:
         """Write one safetensors file; everything that is not an array is JSON in its header."""
         from safetensors.numpy import save_file
 
-        about = {"winnow": "signals", "task": self.task, "classes": list(self.classes),
-                 "epochs": list(self.epochs), "planned_epochs": self.planned_epochs,
-                 "provenance": dict(self.provenance), "ids": self.ids.dtype.kind}
+        about = {
+            "winnow": "signals",
+            "task": self.task,
+            "classes": list(self.classes),
+            "epochs": list(self.epochs),
+            "planned_epochs": self.planned_epochs,
+            "provenance": dict(self.provenance),
+            "ids": self.ids.dtype.kind,
+        }
         tensors = {name: np.ascontiguousarray(values) for name, values in self.arrays.items()}
-        tensors["ids"] = (self.ids if self.ids.dtype.kind == "i" else
-                          np.frombuffer("\n".join(self.ids.tolist()).encode(), dtype=np.uint8))
+        tensors["ids"] = (
+            self.ids
+            if self.ids.dtype.kind == "i"
+            else np.frombuffer("\n".join(self.ids.tolist()).encode(), dtype=np.uint8)
+        )
         if self.labels is not None:
             tensors["labels"] = np.ascontiguousarray(self.labels)
         with atomic(path) as part:
@@ -218,6 +241,13 @@ class Signals:
             raise StoreError(f"{path} is not a file of signals.")
         raw = tensors.pop("ids")
         ids = raw if about["ids"] == "i" else np.array(raw.tobytes().decode().split("\n"), dtype=np.str_)
-        return cls(ids=ids, labels=tensors.pop("labels", None), arrays=tensors, task=about["task"],
-                   classes=tuple(about["classes"]), epochs=tuple(about["epochs"]),
-                   planned_epochs=about["planned_epochs"], provenance=about["provenance"])
+        return cls(
+            ids=ids,
+            labels=tensors.pop("labels", None),
+            arrays=tensors,
+            task=about["task"],
+            classes=tuple(about["classes"]),
+            epochs=tuple(about["epochs"]),
+            planned_epochs=about["planned_epochs"],
+            provenance=about["provenance"],
+        )

@@ -87,15 +87,18 @@ class Source:
         if self.labels is None:
             raise InputError(f"labels of {owner} are missing for a {self.task} task.")
         wanted = np.int64 if self.task == "classification" else np.float64
-        labels = checks.array("labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2),
-                              rows=self.size)
+        labels = checks.array(
+            "labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2), rows=self.size
+        )
         if self.task == "classification":
             if labels.dtype.kind not in "iu":
                 raise InputError(f"labels of {owner} must be class numbers; got dtype {labels.dtype}.")
             low, high = int(labels.min()), int(labels.max())
             if low < 0 or high >= len(self.classes):
-                raise InputError(f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
-                                 f"got {low if low < 0 else high}.")
+                raise InputError(
+                    f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
+                    f"got {low if low < 0 else high}."
+                )
         object.__setattr__(self, "labels", labels.astype(wanted, copy=False))
 
     def __len__(self) -> int:
@@ -128,8 +131,14 @@ class Source:
         """Fingerprint of ids and labels in canonical order; shuffling does not change it."""
         ids = self.ids[self.order]
         labels = b"" if self.labels is None else np.ascontiguousarray(self.labels[self.order]).tobytes()
-        return fingerprint("\n".join(map(str, ids.tolist())).encode(), labels, list(self.classes), self.task,
-                           list(self.shape), self.seal)
+        return fingerprint(
+            "\n".join(map(str, ids.tolist())).encode(),
+            labels,
+            list(self.classes),
+            self.task,
+            list(self.shape),
+            self.seal,
+        )
 
     def positions(self, ids: ArrayLike) -> NDArray[np.int64]:
         """Positions of ids in this source."""
@@ -166,17 +175,25 @@ class Source:
             return self
         unknown = sorted(set(self.classes) - set(classes))
         if unknown:
-            raise InputError(f"source {self.name!r} has the class {unknown[0]!r}, which is not among the "
-                             f"{len(classes)} classes of the training data.")
+            raise InputError(
+                f"source {self.name!r} has the class {unknown[0]!r}, which is not among the "
+                f"{len(classes)} classes of the training data."
+            )
         number = {name: index for index, name in enumerate(classes)}
         table = np.array([number[name] for name in self.classes], dtype=np.int64)
         return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
 
     @property
+    def outputs(self) -> int:
+        """How many numbers a network gives for an example: one a class, or one a regression target."""
+        if self.task == "classification" or self.labels is None:
+            return len(self.classes)
+        return int(np.prod(self.labels.shape[1:], dtype=int))
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """Name, origin and fingerprint."""
-        return {"name": self.name, "origin": dict(self.origin), "fingerprint": self.fingerprint,
-                "size": self.size}
+        return {"name": self.name, "origin": dict(self.origin), "fingerprint": self.fingerprint, "size": self.size}
 
 
 @dataclass(frozen=True)
@@ -190,8 +207,9 @@ class _Reindexed:
         return self.read(self.where[positions])
 
 
-def positions_of(known: NDArray[Any], wanted: ArrayLike, owner: str,
-                 order: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def positions_of(
+    known: NDArray[Any], wanted: ArrayLike, owner: str, order: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """Positions of the `wanted` ids among the `known` ones; an absent id is refused by name."""
     asked = np.asarray(wanted)
     if asked.size == 0:
@@ -204,8 +222,10 @@ def positions_of(known: NDArray[Any], wanted: ArrayLike, owner: str,
     place = np.minimum(np.searchsorted(sorted_ids, asked), known.size - 1)
     missing = sorted_ids[place] != asked
     if missing.any():
-        raise InputError(f"{owner} has no example with id {asked[missing][0]!s} ({int(missing.sum())} of "
-                         f"{asked.size} ids are unknown).")
+        raise InputError(
+            f"{owner} has no example with id {asked[missing][0]!s} ({int(missing.sum())} of "
+            f"{asked.size} ids are unknown)."
+        )
     return by_id[place].astype(np.int64, copy=False)
 
 

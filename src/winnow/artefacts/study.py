@@ -127,8 +127,10 @@ class Study:
             raise InputError("a study needs at least one test set.")
         for outcome in self.outcomes:
             if outcome.arm not in names or outcome.test not in self.tests:
-                raise InputError(f"an outcome names arm {outcome.arm!r} and test set {outcome.test!r}, which the "
-                                 "study does not have.")
+                raise InputError(
+                    f"an outcome names arm {outcome.arm!r} and test set {outcome.test!r}, which the "
+                    "study does not have."
+                )
 
     def arm(self, name: str) -> Arm:
         """The arm of that name."""
@@ -162,8 +164,9 @@ class Study:
 
     def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
         """The metric for each class, mean over seeds; NaN for a class the test set lacks."""
-        return tuple(float(np.mean(column)) for column in
-                     zip(*(o.per_class for o in self.of(arm, test).values()), strict=True))
+        return tuple(
+            float(np.mean(column)) for column in zip(*(o.per_class for o in self.of(arm, test).values()), strict=True)
+        )
 
     def seconds(self, arm: str) -> float:
         """Mean seconds of one training."""
@@ -187,8 +190,12 @@ class Study:
                 row |= self._against("full", arm.name, full.name if full and arm.kind != "full" else None, test)
                 per_class = self.per_class(arm.name, test)
                 worst = min((v for v in per_class if not math.isnan(v)), default=math.nan)
-                row |= {"worst_class": worst, "seeds": got.runs,
-                        "train_s": self.seconds(arm.name), "select_s": float(sum(arm.selection.values()))}
+                row |= {
+                    "worst_class": worst,
+                    "seeds": got.runs,
+                    "train_s": self.seconds(arm.name),
+                    "select_s": float(sum(arm.selection.values())),
+                }
                 rows.append(row)
         return Table(tuple(rows))
 
@@ -203,9 +210,15 @@ class Study:
         where = Path(directory)
         columns = {f.name: [getattr(o, f.name) for o in self.outcomes] for f in dataclasses.fields(Outcome)}
         write_table(where / "outcomes.parquet", "outcomes", columns, {})
-        about = {"winnow": "study", "metric": self.metric, "tests": list(self.tests), "classes": list(self.classes),
-                 "match_iterations": self.match_iterations, "provenance": dict(self.provenance),
-                 "arms": [dataclasses.asdict(arm) for arm in self.arms]}
+        about = {
+            "winnow": "study",
+            "metric": self.metric,
+            "tests": list(self.tests),
+            "classes": list(self.classes),
+            "match_iterations": self.match_iterations,
+            "provenance": dict(self.provenance),
+            "arms": [dataclasses.asdict(arm) for arm in self.arms],
+        }
         write_json(where / "study.json", about)
         return where
 
@@ -219,11 +232,19 @@ class Study:
         columns, _ = read_table(where / "outcomes.parquet", "outcomes")
         names = [f.name for f in dataclasses.fields(Outcome)]
         rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        outcomes = tuple(Outcome(**{**dict(zip(names, row, strict=True)),
-                                    "per_class": tuple(row[names.index("per_class")])}) for row in rows)
-        return cls(metric=about["metric"], arms=tuple(Arm(**arm) for arm in about["arms"]), outcomes=outcomes,
-                   tests=tuple(about["tests"]), classes=tuple(about["classes"]),
-                   match_iterations=about["match_iterations"], provenance=about["provenance"])
+        outcomes = tuple(
+            Outcome(**{**dict(zip(names, row, strict=True)), "per_class": tuple(row[names.index("per_class")])})
+            for row in rows
+        )
+        return cls(
+            metric=about["metric"],
+            arms=tuple(Arm(**arm) for arm in about["arms"]),
+            outcomes=outcomes,
+            tests=tuple(about["tests"]),
+            classes=tuple(about["classes"]),
+            match_iterations=about["match_iterations"],
+            provenance=about["provenance"],
+        )
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML report of this study."""
@@ -250,14 +271,12 @@ class Table(Sequence[Mapping[str, Any]]):
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and formatted cells, without the columns that are empty throughout."""
-        keys = [key for key in (self.rows[0] if self.rows else {})
-                if any(_text(row.get(key)) for row in self.rows)]
+        keys = [key for key in (self.rows[0] if self.rows else {}) if any(_text(row.get(key)) for row in self.rows)]
         return keys, [[_text(row.get(key)) for key in keys] for row in self.rows]
 
     def __str__(self) -> str:
         keys, cells = self._cells()
-        widths = [max(len(key), *(len(row[i]) for row in cells)) if cells else len(key)
-                  for i, key in enumerate(keys)]
+        widths = [max(len(key), *(len(row[i]) for row in cells)) if cells else len(key) for i, key in enumerate(keys)]
         lines = ["  ".join(key.ljust(w) for key, w in zip(keys, widths, strict=True)).rstrip()]
         lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells]
         return "\n".join(lines)

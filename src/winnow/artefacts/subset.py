@@ -90,17 +90,23 @@ class Subset:
             source = dataset
         if source is not None:
             if len(dataset) != len(source):
-                raise InputError(f"dataset of Subset.to_torch must have the {len(source)} examples of the source; "
-                                 f"it has {len(dataset)}.")
+                raise InputError(
+                    f"dataset of Subset.to_torch must have the {len(source)} examples of the source; "
+                    f"it has {len(dataset)}."
+                )
             where = self.indices(source)
         elif self.ids.dtype.kind == "i":
             where = self.ids
             if where[-1] >= len(dataset) or where[0] < 0:
-                raise InputError(f"dataset of Subset.to_torch has {len(dataset)} examples; the subset names "
-                                 f"position {where[-1] if where[-1] >= len(dataset) else where[0]}.")
+                raise InputError(
+                    f"dataset of Subset.to_torch has {len(dataset)} examples; the subset names "
+                    f"position {where[-1] if where[-1] >= len(dataset) else where[0]}."
+                )
         else:
-            raise InputError(f"Subset.to_torch needs source= to find ids such as {str(self.ids[0])!r} in a torch "
-                             "dataset; pass the source the subset was chosen from.")
+            raise InputError(
+                f"Subset.to_torch needs source= to find ids such as {str(self.ids[0])!r} in a torch "
+                "dataset; pass the source the subset was chosen from."
+            )
         return torch.utils.data.Subset(dataset, where.tolist())
 
     def sampler(self, seed: int = 0) -> WeightedSampler:
@@ -109,16 +115,24 @@ class Subset:
 
     def save(self, path: str | Path) -> Path:
         """Write a parquet file with columns `id` and `weight`."""
-        write_table(path, "subset", {"id": self.ids, "weight": self.weights},
-                    {"certificate": dict(self.certificate), "provenance": dict(self.provenance)})
+        write_table(
+            path,
+            "subset",
+            {"id": self.ids, "weight": self.weights},
+            {"certificate": dict(self.certificate), "provenance": dict(self.provenance)},
+        )
         return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Subset:
         """Read what `save` wrote."""
         columns, about = read_table(path, "subset")
-        return cls(ids=columns["id"], weights=columns["weight"], certificate=about["certificate"],
-                   provenance=about["provenance"])
+        return cls(
+            ids=columns["id"],
+            weights=columns["weight"],
+            certificate=about["certificate"],
+            provenance=about["provenance"],
+        )
 
 
 class WeightedSampler:
@@ -144,7 +158,7 @@ class WeightedSampler:
             order = rng.choice(n, size=n, replace=True, p=self._weights / self._weights.sum())
         else:
             order = rng.permutation(n)
-        for position in order[self._drawn:]:
+        for position in order[self._drawn :]:
             self._drawn += 1
             yield int(position)
         self._epoch += 1

@@ -21,8 +21,14 @@ __all__ = ["app", "main"]
 
 UsageError: type[Any] = typer.BadParameter.__mro__[2]  # typer's base of all usage errors, which it does not export
 
-app = typer.Typer(name="winnow", help="Train on less data, and prove what it costs.", no_args_is_help=True,
-                  pretty_exceptions_enable=False, add_completion=False, rich_markup_mode="markdown")
+app = typer.Typer(
+    name="winnow",
+    help="Train on less data, and prove what it costs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
 for command in (prune, observe, score, select, evaluate, methods, report):
     command.register(app)
 
@@ -34,8 +40,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True,
-                                       help="Print the version and stop.")) -> None:
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
     """Train on less data, and prove what it costs."""
 
 
@@ -55,7 +64,7 @@ def _run(arguments: list[str] | None) -> int:
         return 2
     except UsageError as error:
         error.show()
-        return error.exit_code
+        return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
         return 130

@@ -32,8 +32,10 @@ def evaluate(
     data: o.Data,
     subset: Annotated[list[Path], typer.Option(help="A subset file, or name=file; may be given several times.")],
     out: Annotated[Path, typer.Option(help="Run directory; adding seeds or subsets runs only what is missing.")],
-    test: Annotated[list[str] | None, typer.Option(
-        help="Test data, or name=data for extra test sets; the data's own test split if not given.")] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(help="Test data, or name=data for extra test sets; the data's own test split if not given."),
+    ] = None,
     model: o.Model = "auto",
     epochs: o.Epochs = 30,
     batch: o.Batch = 128,
@@ -57,16 +59,27 @@ def evaluate(
     from ..report import write_run_report
 
     def opened(what: str, split: str | None) -> Source:
-        return o.opened(what, labels=labels, task=task, unreadable=unreadable, size=image_size, split=split,
-                        like=source)
+        return o.opened(
+            what, labels=labels, task=task, unreadable=unreadable, size=image_size, split=split, like=source
+        )
 
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit, seed=seed)
-    tests = ({"test": opened(data, "test")} if not test else
-             {name: opened(what, None) for name, what in map(_named, test)})
+    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
+    tests = (
+        {"test": opened(data, "test")} if not test else {name: opened(what, None) for name, what in map(_named, test)}
+    )
     arms = {name: Subset.load(path) for name, path in (_named(str(item)) for item in subset)}
-    study = evaluate_subsets(source, arms, test=tests, model=model, seeds=seeds, match_iterations=match_iterations,
-                             recipe=o.recipe(epochs, batch, optimizer, lr, augment), seed=seed, out=out,
-                             engine=o.engine(workers))
+    study = evaluate_subsets(
+        source,
+        arms,
+        test=tests,
+        model=model,
+        seeds=seeds,
+        match_iterations=match_iterations,
+        recipe=o.recipe(epochs, batch, optimizer, lr, augment),
+        seed=seed,
+        out=out,
+        engine=o.engine(workers),
+    )
     report = write_run_report(out)
     if as_json:
         o.say_json({"study": str(out / "study"), "report": str(report), "table": list(study.table())})

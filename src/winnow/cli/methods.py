@@ -19,11 +19,28 @@ def methods(as_json: o.Json = False) -> None:
 
     found = [*listing("score"), *listing("selector")]
     if as_json:
-        o.say_json({"methods": [
-            {"kind": m.kind, "name": m.name, "needs": sorted(m.needs), "tasks": sorted(m.tasks), "paper": m.paper,
-             "summary": m.summary, "parameters": m.parameters, "default_score": m.default_score} for m in found]})
+        o.say_json(
+            {
+                "methods": [
+                    {
+                        "kind": m.kind,
+                        "name": m.name,
+                        "needs": sorted(m.needs),
+                        "tasks": sorted(m.tasks),
+                        "paper": m.paper,
+                        "summary": m.summary,
+                        "parameters": m.parameters,
+                        "default_score": m.default_score,
+                    }
+                    for m in found
+                ]
+            }
+        )
         return
     for kind in ("score", "selector"):
-        rows = [{kind: m.name, "needs": ", ".join(sorted(m.needs)) or "-", "what it is": m.summary, "paper": m.paper}
-                for m in found if m.kind == kind]
+        rows = [
+            {kind: m.name, "needs": ", ".join(sorted(m.needs)) or "-", "what it is": m.summary, "paper": m.paper}
+            for m in found
+            if m.kind == kind
+        ]
         typer.echo(f"{Table(tuple(rows))}\n")

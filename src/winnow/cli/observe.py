@@ -26,8 +26,12 @@ def register(app: typer.Typer) -> None:
 def observe(
     data: o.Data,
     out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")],
-    want: Annotated[list[str] | None, typer.Option(
-        help="logits, losses, embeddings, gradients, gradient_norms or ensemble; may be given several times.")] = None,
+    want: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="logits, losses, embeddings, gradients, gradient_norms or ensemble; may be given several times."
+        ),
+    ] = None,
     mode: Annotated[str, typer.Option(help="eval (after each epoch) or train (as training goes, free).")] = "eval",
     model: o.Model = "auto",
     epochs: o.Epochs = 30,
@@ -48,9 +52,18 @@ def observe(
     """Train a few times and record what each example does, into RUN/signals.safetensors."""
     from ..pipeline import observe_run
 
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit, seed=seed)
-    signals = observe_run(source, out, model=model, recipe=o.recipe(epochs, batch, optimizer, lr, augment),
-                          seeds=seeds, want=tuple(want or ()), mode=mode, seed=seed, engine=o.engine(workers))
+    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
+    signals = observe_run(
+        source,
+        out,
+        model=model,
+        recipe=o.recipe(epochs, batch, optimizer, lr, augment),
+        seeds=seeds,
+        want=tuple(want or ()),
+        mode=mode,
+        seed=seed,
+        engine=o.engine(workers),
+    )
     arrays = {name: list(values.shape) for name, values in sorted(signals.arrays.items())}
     if as_json:
         o.say_json({"signals": str(out / "signals.safetensors"), "examples": len(signals), "arrays": arrays})

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ..engine import Local
     from ..training.recipe import Recipe
 
-Data = Annotated[str, typer.Argument(help="A built-in name (digits, mnist, fashion-mnist, cifar10), a file or a folder.")]
+Data = Annotated[
+    str, typer.Argument(help="A built-in name (digits, mnist, fashion-mnist, cifar10), a file or a folder.")
+]
 Labels = Annotated[str | None, typer.Option(help="Column or key that holds the labels.")]
 Task = Annotated[str | None, typer.Option(help="classification, regression or unlabelled, if not to be guessed.")]
 Unreadable = Annotated[str, typer.Option(help="What to do with unreadable files: refuse or skip.")]
@@ -27,7 +29,9 @@ Model = Annotated[str, typer.Option(help="mlp, lenet5, convnet, resnet20, torchv
 Epochs = Annotated[int, typer.Option(help="Passes over the training set.")]
 Batch = Annotated[int, typer.Option(help="Examples a step.")]
 Optimizer = Annotated[str, typer.Option(help="sgd, adam or adamw.")]
-Rate = Annotated[float | None, typer.Option("--lr", help="Peak learning rate; the optimiser's usual one if not given.")]
+Rate = Annotated[
+    float | None, typer.Option("--lr", help="Peak learning rate; the optimiser's usual one if not given.")
+]
 Augment = Annotated[list[str] | None, typer.Option(help="flip or crop; may be given twice.")]
 Seeds = Annotated[int, typer.Option(help="Trainings to observe.")]
 Seed = Annotated[int, typer.Option(help="Decides everything random.")]
@@ -36,20 +40,23 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
-def opened(what: str, *, labels: str | None, task: str | None, unreadable: str, size: int | None,
-           split: str | None = None, like: Source | None = None, limit: int | None = None, seed: int = 0) -> Source:
+def opened(
+    what: str,
+    *,
+    labels: str | None,
+    task: str | None,
+    unreadable: str,
+    size: int | None,
+    split: str | None = None,
+    like: Source | None = None,
+    limit: int | None = None,
+) -> Source:
     """Open data for a command; `like` gives the class numbers to follow."""
-    from ..data.holdout import hold_out
     from ..data.opening import open as open_source
 
     classes = like.classes if like is not None and like.classes else None
-    source = open_source(what, labels=labels, task=task, split=split, size=size, classes=classes,
-                         unreadable=unreadable)
-    if limit is None or limit >= len(source):
-        return source
-    if limit < 2:
-        raise InputError(f"limit of the command line must be at least 2; got {limit}.")
-    return hold_out(source, limit / len(source), seed, (source.name, source.name))[1]
+    given: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable}  # words it checks itself
+    return open_source(what, split=split, size=size, classes=classes, limit=limit, **given)
 
 
 def recipe(epochs: int, batch: int, optimizer: str, lr: float | None, augment: list[str] | None) -> Recipe:

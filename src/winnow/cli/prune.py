@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -31,9 +30,13 @@ def prune(
     keep: Annotated[float | None, typer.Option(help="Fraction to keep, in (0, 1].")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Instead of --keep: accuracy that may be lost.")] = None,
     out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")] = Path("runs/prune"),
-    test: Annotated[str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")
+    ] = None,
     method: Annotated[str, typer.Option(help="A score, a selector, score+selector, or auto.")] = "auto",
-    balance: Annotated[float | None, typer.Option(help="Share of its equal part each class keeps; 0.5 if not given.")] = None,
+    balance: Annotated[
+        float | None, typer.Option(help="Share of its equal part each class keeps; 0.5 if not given.")
+    ] = None,
     model: o.Model = "auto",
     epochs: o.Epochs = 30,
     batch: o.Batch = 128,
@@ -57,38 +60,63 @@ def prune(
     from ..errors import NotFoundError
     from ..evaluation.ledger import ledger
     from ..pipeline import prune_with_proof
+    from ..report.units import GAP
+    from ..report.words import net
 
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit, seed=seed)
+    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
     tests = None
     try:
-        tests = o.opened(test if test is not None else data, labels=labels, task=task, unreadable=unreadable,
-                         size=image_size, split=None if test is not None else "test", like=source)
+        tests = o.opened(
+            test if test is not None else data,
+            labels=labels,
+            task=task,
+            unreadable=unreadable,
+            size=image_size,
+            split=None if test is not None else "test",
+            like=source,
+        )
     except NotFoundError:
         if test is not None:
             raise
     proof = prune_with_proof(
-        source, keep, tolerance=tolerance, test=tests, method=method, balance="auto" if balance is None else balance,
-        model=model, recipe=o.recipe(epochs, batch, optimizer, lr, augment), seeds=seeds, proof_seeds=proof_seeds,
-        match_iterations=match_iterations, seed=seed, out=out, engine=o.engine(workers), **o.parameters(set_))
+        source,
+        keep,
+        tolerance=tolerance,
+        test=tests,
+        method=method,
+        balance="auto" if balance is None else balance,
+        model=model,
+        recipe=o.recipe(epochs, batch, optimizer, lr, augment),
+        seeds=seeds,
+        proof_seeds=proof_seeds,
+        match_iterations=match_iterations,
+        seed=seed,
+        out=out,
+        engine=o.engine(workers),
+        **o.parameters(set_),
+    )
     subset, study = proof.subset, proof.study
     if as_json:
-        o.say_json({"subset": str(out / "subset.parquet"), "report": str(proof.report), "kept": len(subset),
-                    "method": proof.name, "why": proof.why, "certificate": dict(subset.certificate),
-                    "table": [] if study is None else list(study.table()),
-                    "ledger": [] if study is None else list(ledger(study))})
+        o.say_json(
+            {
+                "subset": str(out / "subset.parquet"),
+                "report": str(proof.report),
+                "kept": len(subset),
+                "method": proof.name,
+                "why": proof.why,
+                "certificate": dict(subset.certificate),
+                "table": [] if study is None else list(study.table()),
+                "ledger": [] if study is None else list(ledger(study)),
+            }
+        )
         return
     typer.echo(f"kept {len(subset)} of {len(source) - proof.held_out} examples by {proof.name} ({proof.why})")
     if proof.held_out:
-        typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
+        typer.echo(
+            f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all"
+        )
     if study is not None:
         typer.echo(f"\n{study.table()}\n")
         for row in ledger(study):
-            typer.echo(_in_words(row))
+            typer.echo(f"{net(row)}\n".replace(GAP, " "))
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")
-
-
-def _in_words(row: Mapping[str, Any]) -> str:
-    pays = row["pays_after"]
-    when = "it never pays back" if pays is None else f"it pays back after {pays} training{'s' if pays > 1 else ''}"
-    return (f"finding it took {row['selection_s']:.1f} s, each training on it saves "
-            f"{row['saved_per_training_s']:.1f} s of {row['full_train_s']:.1f} s: {when}")

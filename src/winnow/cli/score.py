@@ -41,10 +41,21 @@ def score(
     path = scores.save(out if out is not None else where / "scores" / f"{name}.parquet")
     spread = np.quantile(scores.values, [0, 0.5, 1])
     if as_json:
-        o.say_json({"scores": str(path), "name": name, "examples": len(scores), "reliability": scores.reliability,
-                    "lowest": spread[0], "median": spread[1], "highest": spread[2]})
+        o.say_json(
+            {
+                "scores": str(path),
+                "name": name,
+                "examples": len(scores),
+                "reliability": scores.reliability,
+                "lowest": spread[0],
+                "median": spread[1],
+                "highest": spread[2],
+            }
+        )
         return
     known = "unknown (one seed)" if scores.reliability is None else f"{scores.reliability:.3f}"
-    typer.echo(f"{name}: {len(scores)} examples, from {spread[0]:.4g} by {spread[1]:.4g} to {spread[2]:.4g}; "
-               f"reliability {known}")
+    typer.echo(
+        f"{name}: {len(scores)} examples, from {spread[0]:.4g} by {spread[1]:.4g} to {spread[2]:.4g}; "
+        f"reliability {known}"
+    )
     typer.echo(f"scores  {path}")

@@ -28,7 +28,9 @@ def select(
     run: Annotated[Path, typer.Argument(help="Run directory of winnow observe.")],
     keep: Annotated[float | None, typer.Option(help="Fraction to keep, in (0, 1].")] = None,
     size: Annotated[int | None, typer.Option(help="Instead of --keep: how many to keep.")] = None,
-    score: Annotated[str | None, typer.Option(help="Score to select by; the selector's usual one if not given.")] = None,
+    score: Annotated[
+        str | None, typer.Option(help="Score to select by; the selector's usual one if not given.")
+    ] = None,
     balance: Annotated[float | None, typer.Option(help="Share of its equal part each class keeps.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/NAME.parquet if not given.")] = None,
     seed: o.Seed = 0,
@@ -41,11 +43,11 @@ def select(
 
     where, parameters = o.run_directory(run), o.parameters(set_)
     signals = Signals.load(where / "signals.safetensors")
-    subset = select_subset(name, signals, keep=keep, size=size, score=score, balance=balance, seed=seed,
-                           **parameters)
+    subset = select_subset(name, signals, keep=keep, size=size, score=score, balance=balance, seed=seed, **parameters)
     path = subset.save(out if out is not None else where / f"{name}.parquet")
     if as_json:
-        o.say_json({"subset": str(path), "kept": len(subset), "of": len(signals),
-                    "certificate": dict(subset.certificate)})
+        o.say_json(
+            {"subset": str(path), "kept": len(subset), "of": len(signals), "certificate": dict(subset.certificate)}
+        )
         return
     typer.echo(f"kept {len(subset)} of {len(signals)} examples\nsubset  {path}")

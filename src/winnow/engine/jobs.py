@@ -33,8 +33,9 @@ class Job(Generic[T]):
     file: str | None = None
 
 
-def run_jobs(run: Run, engine: Engine, function: Callable[[T], R], jobs: Sequence[Job[T]], kind: type[R],
-             label: str) -> list[R]:
+def run_jobs(
+    run: Run, engine: Engine, function: Callable[[T], R], jobs: Sequence[Job[T]], kind: type[R], label: str
+) -> list[R]:
     """Results of all jobs, in order: finished ones loaded, missing ones made by the engine and kept one by one."""
     results: list[R | None] = [run.get(job.name, kind, key=job.key) for job in jobs]
     missing = [index for index, found in enumerate(results) if found is None]

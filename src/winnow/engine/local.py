@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from .. import checks
@@ -58,8 +59,9 @@ class Local:
         yield from _pooled(function, items, workers, self.threads)
 
 
-def _pooled(function: Callable[[T], R], items: Sequence[T], workers: int,
-            threads: int) -> Iterator[tuple[int, R, float]]:
+def _pooled(
+    function: Callable[[T], R], items: Sequence[T], workers: int, threads: int
+) -> Iterator[tuple[int, R, float]]:
     import joblib
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -69,15 +71,26 @@ def _pooled(function: Callable[[T], R], items: Sequence[T], workers: int,
         try:
             yield from done
         except TerminatedWorkerError:
-            raise WinnowError("a worker process was killed, most likely for want of memory; finished steps are "
-                              "kept: run again with fewer workers.") from None
+            raise WinnowError(
+                "a worker process was killed, most likely for want of memory; finished steps are "
+                "kept: run again with fewer workers."
+            ) from None
 
 
 def _timed(function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:
+    _warm_up()
     with _threads(threads):
         start = time.perf_counter()
         result = function(item)
         return index, result, time.perf_counter() - start
+
+
+@cache
+def _warm_up() -> None:
+    """Load what torch loads behind the first optimiser, seconds of it, before the clock of any task starts."""
+    import torch
+
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1).zero_grad()
 
 
 @contextmanager

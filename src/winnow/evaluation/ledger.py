@@ -25,12 +25,11 @@ def ledger(study: Study) -> Table:
     -------
     Table
         Keys: `arm`, `observe_s`, `score_s`, `select_s`, `search_s`, `selection_s` (their sum), `train_s`,
-        `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does.
-        Where the full data was not trained on, what depends on it is NaN; where it is not known what the
-        subset cost to find, so is what depends on that.
+        `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does
+        or that is not known. Where the full data was not trained on, what depends on it is NaN; where it is
+        not known what the subset cost to find, so is what depends on that.
     """
-    return Table(tuple(_row(study, arm.name) for arm in study.arms
-                       if arm.kind == "subset" and study.of(arm.name)))
+    return Table(tuple(_row(study, arm.name) for arm in study.arms if arm.kind == "subset" and study.of(arm.name)))
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:

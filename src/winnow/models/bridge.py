@@ -24,8 +24,10 @@ def bridged(library: str, name: str, classes: int, channels: int, options: dict[
     """A network of torchvision or timm with `classes` outputs for images of `channels` channels."""
     if "pretrained" in options:
         if options["pretrained"]:
-            raise InputError(f"pretrained of network '{library}:{name}' would download; give a file of weights "
-                             f"with weights= instead.")
+            raise InputError(
+                f"pretrained of network '{library}:{name}' would download; give a file of weights "
+                f"with weights= instead."
+            )
         options = {key: value for key, value in options.items() if key != "pretrained"}
     make = _torchvision if library == "torchvision" else _timm
     return make(name, classes, channels, options)
@@ -41,8 +43,11 @@ def _torchvision(name: str, classes: int, channels: int, options: dict[str, Any]
         raise _unknown("torchvision", name, known)
     if name in WITH_AUXILIARY_HEADS:
         options = {"aux_logits": False, "init_weights": True, **options}
-    model = _made(f"torchvision:{name}", torchvision.models.get_model,
-                  {"name": name, "weights": None, "num_classes": classes, **options})
+    model = _made(
+        f"torchvision:{name}",
+        torchvision.models.get_model,
+        {"name": name, "weights": None, "num_classes": classes, **options},
+    )
     if channels != 3:
         _change_first_convolution(model, channels)
     return model
@@ -55,8 +60,11 @@ def _timm(name: str, classes: int, channels: int, options: dict[str, Any]) -> nn
         raise MissingDependencyError.of("timm", "vision", f"network 'timm:{name}'") from None
     if not timm.is_model(name):
         raise _unknown("timm", name, timm.list_models())
-    return _made(f"timm:{name}", timm.create_model,
-                 {"model_name": name, "pretrained": False, "num_classes": classes, "in_chans": channels, **options})
+    return _made(
+        f"timm:{name}",
+        timm.create_model,
+        {"model_name": name, "pretrained": False, "num_classes": classes, "in_chans": channels, **options},
+    )
 
 
 def _made(name: str, make: Any, arguments: dict[str, Any]) -> nn.Module:
@@ -73,8 +81,15 @@ def _change_first_convolution(model: nn.Module, channels: int) -> None:
     for path, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d) and layer.in_channels == 3 and layer.groups == 1:
             parent, _, leaf = path.rpartition(".")
-            fresh = nn.Conv2d(channels, layer.out_channels, layer.kernel_size, layer.stride,  # type: ignore[arg-type]
-                              layer.padding, layer.dilation, bias=layer.bias is not None)  # type: ignore[arg-type]
+            fresh = nn.Conv2d(
+                channels,
+                layer.out_channels,
+                layer.kernel_size,
+                layer.stride,  # type: ignore[arg-type]
+                layer.padding,
+                layer.dilation,
+                bias=layer.bias is not None,
+            )  # type: ignore[arg-type]
             setattr(model.get_submodule(parent), leaf, fresh)
             return
     raise InputError(f"a {type(model).__name__} takes 3 channels and cannot be changed to take {channels}.")

@@ -37,8 +37,11 @@ class Network:
     @property
     def options(self) -> list[str]:
         """Names of its options."""
-        return [name for name, parameter in inspect.signature(self.make).parameters.items()
-                if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+        return [
+            name
+            for name, parameter in inspect.signature(self.make).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        ]
 
 
 NETWORKS = {
@@ -50,8 +53,16 @@ NETWORKS = {
 }
 
 
-def build(name: str | nn.Module | Callable[[], nn.Module], *, classes: int, shape: Sequence[int] | None = None,
-          weights: str | Path | None = None, seed: int = 0, fresh: bool = True, **options: Any) -> nn.Module:
+def build(
+    name: str | nn.Module | Callable[[], nn.Module],
+    *,
+    classes: int,
+    shape: Sequence[int] | None = None,
+    weights: str | Path | None = None,
+    seed: int = 0,
+    fresh: bool = True,
+    **options: Any,
+) -> nn.Module:
     """Build a network whose initial weights depend on the seed alone.
 
     Parameters
@@ -158,14 +169,16 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
 
 def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:
     if options:
-        raise InputError(f"options of build are for named networks; got {', '.join(options)} with a "
-                         f"{type(model).__name__}.")
+        raise InputError(
+            f"options of build are for named networks; got {', '.join(options)} with a {type(model).__name__}."
+        )
     if isinstance(model, nn.Module):
         return copied(model, fresh)
     if callable(model):
         return made(model)
-    raise InputError("model of build must be the name of a network, a torch module, or a function that makes one; "
-                     f"got {model!r}.")
+    raise InputError(
+        f"model of build must be the name of a network, a torch module, or a function that makes one; got {model!r}."
+    )
 
 
 def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> None:
@@ -175,9 +188,13 @@ def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> 
         with eval_mode(model), torch.no_grad():
             output = model(torch.zeros(2, *shape, device=first.device))
     except (RuntimeError, ValueError, TypeError, IndexError, AssertionError) as error:
-        raise InputError(f"network {label!r} cannot take examples of shape {shape}: "
-                         f"{str(error).strip().splitlines()[0].rstrip('.')}.") from None
+        raise InputError(
+            f"network {label!r} cannot take examples of shape {shape}: "
+            f"{str(error).strip().splitlines()[0].rstrip('.')}."
+        ) from None
     if not isinstance(output, torch.Tensor) or output.shape != (2, classes):
         given = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-        raise InputError(f"network {label!r} must give {classes} output(s) an example, that is (2, {classes}) for "
-                         f"two; got {given}.")
+        raise InputError(
+            f"network {label!r} must give {classes} output(s) an example, that is (2, {classes}) for "
+            f"two; got {given}."
+        )

@@ -36,12 +36,16 @@ def feature_layer(model: nn.Module) -> str:
         return declared
     for kind in (nn.Linear, nn.Conv2d):
         # Attention's inner projection is a linear layer too, but one that is never called as a module.
-        found = [name for name, layer in layers.items() if isinstance(layer, kind)
-                 and type(layer).__name__ != "NonDynamicallyQuantizableLinear"]
+        found = [
+            name
+            for name, layer in layers.items()
+            if isinstance(layer, kind) and type(layer).__name__ != "NonDynamicallyQuantizableLinear"
+        ]
         if found:
             return str(found[-1])
-    raise InputError(f"model of type {type(model).__name__} has no linear layer to take features before; name a "
-                     "layer with layer=.")
+    raise InputError(
+        f"model of type {type(model).__name__} has no linear layer to take features before; name a layer with layer=."
+    )
 
 
 def features_of(model: nn.Module, x: torch.Tensor, layer: str | None = None) -> torch.Tensor:
@@ -72,8 +76,9 @@ def features_of(model: nn.Module, x: torch.Tensor, layer: str | None = None) -> 
     finally:
         hook.remove()
     if not caught:
-        raise InputError(f"layer {name!r} of a {type(model).__name__} was not used in its forward pass; name "
-                         "another with layer=.")
+        raise InputError(
+            f"layer {name!r} of a {type(model).__name__} was not used in its forward pass; name another with layer=."
+        )
     return _rows(caught[-1], name, len(x))
 
 

@@ -38,14 +38,23 @@ def lenet5(classes: int, shape: tuple[int, ...]) -> nn.Module:
     """LeNet-5 with ReLU and max pooling: 61,706 parameters on 1 x 28 x 28 with 10 classes."""
     channels, height, width = image_shape("lenet5", shape, smallest=12)
     rows, columns = (height // 2 - 4) // 2, (width // 2 - 4) // 2
-    return nn.Sequential(OrderedDict[str, nn.Module](
-        # Pooling first gives the same function (ReLU is monotone) and leaves ReLU a quarter of the work.
-        conv1=nn.Conv2d(channels, 6, 5, padding=2), pool1=nn.MaxPool2d(2), relu1=nn.ReLU(),
-        conv2=nn.Conv2d(6, 16, 5), pool2=nn.MaxPool2d(2), relu2=nn.ReLU(), flatten=nn.Flatten(),
-        linear1=nn.Linear(16 * rows * columns, 120), relu3=nn.ReLU(),
-        linear2=nn.Linear(120, 84), relu4=nn.ReLU(),
-        head=nn.Linear(84, classes),
-    ))
+    return nn.Sequential(
+        OrderedDict[str, nn.Module](
+            # Pooling first gives the same function (ReLU is monotone) and leaves ReLU a quarter of the work.
+            conv1=nn.Conv2d(channels, 6, 5, padding=2),
+            pool1=nn.MaxPool2d(2),
+            relu1=nn.ReLU(),
+            conv2=nn.Conv2d(6, 16, 5),
+            pool2=nn.MaxPool2d(2),
+            relu2=nn.ReLU(),
+            flatten=nn.Flatten(),
+            linear1=nn.Linear(16 * rows * columns, 120),
+            relu3=nn.ReLU(),
+            linear2=nn.Linear(120, 84),
+            relu4=nn.ReLU(),
+            head=nn.Linear(84, classes),
+        )
+    )
 
 
 def convnet(classes: int, shape: tuple[int, ...], *, width: int | None = None) -> nn.Module:
@@ -78,7 +87,9 @@ def convnet(classes: int, shape: tuple[int, ...], *, width: int | None = None) -
 def image_shape(name: str, shape: tuple[int, ...], smallest: int) -> tuple[int, int, int]:
     """Channels, height and width, or a sentence that says what `name` can take."""
     if len(shape) != 3 or min(shape[1:]) < smallest:
-        raise InputError(f"shape of network {name!r} must be (channels, height, width) with sides of at least "
-                         f"{smallest}; got {shape}.")
+        raise InputError(
+            f"shape of network {name!r} must be (channels, height, width) with sides of at least "
+            f"{smallest}; got {shape}."
+        )
     channels, height, width = shape
     return channels, height, width

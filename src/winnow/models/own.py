@@ -31,8 +31,10 @@ def copied(module: nn.Module, fresh: bool) -> nn.Module:
     try:
         twin = copy.deepcopy(module).to("cpu")
     except (RuntimeError, TypeError, NotImplementedError) as error:
-        raise InputError(f"model of type {kind} cannot be copied ({str(error).splitlines()[0]}); give a function "
-                         "that builds the network instead.") from None
+        raise InputError(
+            f"model of type {kind} cannot be copied ({str(error).splitlines()[0]}); give a function "
+            "that builds the network instead."
+        ) from None
     if fresh:
         _restart(twin, kind)
     return twin
@@ -50,8 +52,10 @@ def _restart(model: nn.Module, kind: str) -> None:
                 reset()
     left = [name for name, value in floats.items() if bool(torch.isnan(value).any())]
     if left:
-        raise InputError(f"model of type {kind} cannot be started afresh from a seed: {len(left)} of {len(floats)} "
-                         f"parameters (the first: {left[0]}) belong to no layer with reset_parameters; {WAY_OUT}.")
+        raise InputError(
+            f"model of type {kind} cannot be started afresh from a seed: {len(left)} of {len(floats)} "
+            f"parameters (the first: {left[0]}) belong to no layer with reset_parameters; {WAY_OUT}."
+        )
 
 
 def made(factory: Callable[[], Any]) -> nn.Module:
@@ -60,12 +64,14 @@ def made(factory: Callable[[], Any]) -> nn.Module:
     try:
         inspect.signature(factory).bind()
     except TypeError as error:
-        raise InputError(f"model given as the function {name!r} must be callable without arguments; "
-                         f"{error}.") from None
+        raise InputError(
+            f"model given as the function {name!r} must be callable without arguments; {error}."
+        ) from None
     except ValueError:  # some builtins have no signature to look at; calling is the test then
         pass
     model = factory()
     if not isinstance(model, nn.Module):
-        raise InputError(f"model given as the function {name!r} must return a torch module; it returned a "
-                         f"{type(model).__name__}.")
+        raise InputError(
+            f"model given as the function {name!r} must return a torch module; it returned a {type(model).__name__}."
+        )
     return model

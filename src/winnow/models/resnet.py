@@ -35,7 +35,7 @@ class Block(nn.Module):
         out = functional.relu(self.bn1(self.conv1(x)))
         out = self.bn2(self.conv2(out))
         if self.stride != 1 or self.before or self.after:
-            x = functional.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, self.before, self.after))
+            x = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.before, self.after))
         return functional.relu(out + x)
 
 

@@ -26,14 +26,19 @@ def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
     missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
     foreign = [key for key in state if key not in wanted]
     if missing or foreign:
-        parts = [f"{len(keys)} {what} (the first: {keys[0]})" for keys, what in
-                 ((missing, "missing"), (foreign, "unknown to it")) if keys]
+        parts = [
+            f"{len(keys)} {what} (the first: {keys[0]})"
+            for keys, what in ((missing, "missing"), (foreign, "unknown to it"))
+            if keys
+        ]
         raise InputError(f"weights of network {name!r} do not fit it: {file} has names {' and '.join(parts)}.")
     for key in (key for key in wanted if key in state):
         value = state[key]
         if value.shape != wanted[key].shape:
-            raise InputError(f"weights of network {name!r} do not fit it: {key} in {file} has shape "
-                             f"{tuple(value.shape)}, the network wants {tuple(wanted[key].shape)}.")
+            raise InputError(
+                f"weights of network {name!r} do not fit it: {key} in {file} has shape "
+                f"{tuple(value.shape)}, the network wants {tuple(wanted[key].shape)}."
+            )
         if value.is_floating_point() and not bool(torch.isfinite(value).all()):
             raise DataError(f"weights of network {name!r} must be finite; {key} in {file} is not.")
     model.load_state_dict(state, strict=False)
@@ -67,8 +72,11 @@ def _read(file: Path) -> Any:
 def _unwrapped(content: Any, file: Path) -> dict[str, torch.Tensor]:
     if isinstance(content, Mapping) and isinstance(content.get("state_dict"), Mapping):
         content = content["state_dict"]
-    if not isinstance(content, Mapping) or not content or not all(
-            isinstance(value, torch.Tensor) for value in content.values()):
+    if (
+        not isinstance(content, Mapping)
+        or not content
+        or not all(isinstance(value, torch.Tensor) for value in content.values())
+    ):
         raise DataError(f"{file} must hold tensors by name; it does not.")
     state = {str(key): value for key, value in content.items()}
     if all(key.startswith("module.") for key in state):

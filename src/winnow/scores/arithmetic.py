@@ -119,8 +119,10 @@ def window_length(signals: Signals, window: int, rows: int, owner: str, least: i
     """The window, refused if fewer epochs than that were recorded."""
     length = checks.integer("window", owner, window, low=least)
     if rows < length:
-        raise InputError(f"window of {owner} must be at most the number of recorded epochs it may use ({rows}); got "
-                         f"{length}: observe more epochs or pass a smaller window=.")
+        raise InputError(
+            f"window of {owner} must be at most the number of recorded epochs it may use ({rows}); got "
+            f"{length}: observe more epochs or pass a smaller window=."
+        )
     return length
 
 

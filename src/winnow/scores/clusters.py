@@ -64,9 +64,16 @@ def spherical_centroids(points: NDArray[np.floating], k: int, seed: int, owner: 
     faiss.omp_set_num_threads(1)  # sums in a fixed order
     try:
         for start in range(STARTS if count > 1 else 1):
-            machine = faiss.Kmeans(unit.shape[1], count, niter=ROUNDS, spherical=True, verbose=False,
-                                   seed=number(seed, "k-means", count, start) % 2**31, min_points_per_centroid=1,
-                                   max_points_per_centroid=max(1, unit.shape[0]))
+            machine = faiss.Kmeans(
+                unit.shape[1],
+                count,
+                niter=ROUNDS,
+                spherical=True,
+                verbose=False,
+                seed=number(seed, "k-means", count, start) % 2**31,
+                min_points_per_centroid=1,
+                max_points_per_centroid=max(1, unit.shape[0]),
+            )
             machine.train(rows, init_centroids=np.ascontiguousarray(rows[starting_rows(unit, count, seed, start)]))
             centroids = unit_rows(np.asarray(machine.centroids, dtype=np.float64))
             tightness = float(cosines(unit, centroids).sum())
@@ -87,8 +94,9 @@ def nearest_centroid(points: NDArray[np.floating], centroids: NDArray[np.float64
     return _nearest(points, centroids)[0]
 
 
-def _nearest(points: NDArray[np.floating],
-             centroids: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _nearest(
+    points: NDArray[np.floating], centroids: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     which = np.empty(points.shape[0], dtype=np.int64)
     best = np.empty(points.shape[0])
     for start in range(0, points.shape[0], BLOCK):

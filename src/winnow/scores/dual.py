@@ -36,6 +36,6 @@ def dual(signals: Signals, *, window: int = 10, epochs: int | None = 30) -> NDAr
     for seed in range(signals.logits.shape[0]):
         chances = true_probabilities(signals.logits[seed, :rows], labels)
         for start in range(rows - length + 1):
-            seen = chances[start:start + length]
+            seen = chances[start : start + length]
             total += seen.std(axis=0) * (1.0 - seen.mean(axis=0))
     return total / (len(signals.logits) * (rows - length + 1))

@@ -36,5 +36,5 @@ def dynamic_uncertainty(signals: Signals, *, window: int = 10, epochs: int | Non
     for seed in range(signals.logits.shape[0]):
         chances = true_probabilities(signals.logits[seed, :rows], labels)
         for start in range(rows - length + 1):
-            total += chances[start:start + length].std(axis=0)
+            total += chances[start : start + length].std(axis=0)
     return total / (len(signals.logits) * (rows - length + 1))

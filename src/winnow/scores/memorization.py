@@ -33,7 +33,8 @@ def memorization(signals: Signals) -> NDArray[np.float64]:
         raise NotDefinedError(
             f"score 'memorization' needs every example both in and out of some model's training set; of "
             f"{member.shape[1]} examples {always} are in all {models} subsets and {never} in none: observe about "
-            f"{max(enough, models + 1)} models on subsets of this size.")
+            f"{max(enough, models + 1)} models on subsets of this size."
+        )
     with_it = (member * correct).sum(axis=0) / inside
     without_it = ((1 - member) * correct).sum(axis=0) / (models - inside)
     return np.asarray(with_it - without_it)

@@ -12,8 +12,9 @@ from .clusters import DEFAULT_CLUSTERS, cosines, spherical_centroids
 __all__ = ["prototype"]
 
 
-@registry.score(needs={"embeddings"}, paper="Sorscher et al. 2022",
-                tasks=("classification", "regression", "unlabelled"))
+@registry.score(
+    needs={"embeddings"}, paper="Sorscher et al. 2022", tasks=("classification", "regression", "unlabelled")
+)
 def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArray[np.float64]:
     """Cosine distance to the nearest k-means centroid.
 

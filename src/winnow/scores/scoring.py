@@ -36,18 +36,29 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
     """
     method = registry.get("score", name)
     if not isinstance(signals, Signals):
-        raise InputError(f"signals of score {name!r} must be Signals (from wn.observe or wn.embed); got "
-                         f"{type(signals).__name__}.")
+        raise InputError(
+            f"signals of score {name!r} must be Signals (from wn.observe or wn.embed); got {type(signals).__name__}."
+        )
     method.check_parameters(parameters)
     settings = _settings(method, signals, parameters)
     order = np.argsort(signals.ids, kind="stable")
     canonical = _only_needed(method, signals).canonical()
     values = np.empty(len(signals))
     values[order] = _computed(method, canonical, settings)
-    return Scores(name=name, ids=signals.ids, values=values, reliability=_reliability(method, canonical, settings),
-                  task=signals.task, labels=signals.labels, classes=signals.classes,
-                  provenance=record("score", {"name": name, **settings}, {
-                      "signals": {**signals.provenance, "fingerprint": signals.fingerprint}}))
+    return Scores(
+        name=name,
+        ids=signals.ids,
+        values=values,
+        reliability=_reliability(method, canonical, settings),
+        task=signals.task,
+        labels=signals.labels,
+        classes=signals.classes,
+        provenance=record(
+            "score",
+            {"name": name, **settings},
+            {"signals": {**signals.provenance, "fingerprint": signals.fingerprint}},
+        ),
+    )
 
 
 def list_scores() -> list[registry.Method]:
@@ -59,8 +70,10 @@ def _settings(method: registry.Method, signals: Signals, given: Mapping[str, Any
     """Parameters with defaults filled in and the epoch named, once everything the score relies on is checked."""
     owner = f"score {method.name!r}"
     if signals.task not in method.tasks:
-        raise NotDefinedError(f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {signals.task} "
-                              f"signals: {_why_not(method, signals)}.")
+        raise NotDefinedError(
+            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {signals.task} "
+            f"signals: {_why_not(method, signals)}."
+        )
     for name in sorted(method.needs):
         signals.array(name, owner)
     if "logits" in method.needs:
@@ -90,8 +103,10 @@ def _check_logits(signals: Signals, owner: str) -> None:
     if signals.task == "classification" and signals.labels is not None:
         low, high = int(signals.labels.min()), int(signals.labels.max())
         if low < 0 or high >= columns:
-            raise InputError(f"labels of the signals for {owner} must be class numbers from 0 to {columns - 1}; got "
-                             f"{low if low < 0 else high}.")
+            raise InputError(
+                f"labels of the signals for {owner} must be class numbers from 0 to {columns - 1}; got "
+                f"{low if low < 0 else high}."
+            )
 
 
 def _only_needed(method: registry.Method, signals: Signals) -> Signals:
@@ -111,8 +126,9 @@ def _reliability(method: registry.Method, signals: Signals, settings: Mapping[st
         if signals.seeds < 2:
             return None
         try:
-            first, second = (_computed(method, signals.only_seeds(range(start, signals.seeds, 2)), settings)
-                             for start in (0, 1))
+            first, second = (
+                _computed(method, signals.only_seeds(range(start, signals.seeds, 2)), settings) for start in (0, 1)
+            )
         except NotDefinedError:  # half an ensemble may leave an example in every subset
             return None
     elif "seed" in settings:

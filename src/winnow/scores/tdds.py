@@ -13,8 +13,9 @@ __all__ = ["tdds"]
 
 
 @registry.score(needs={"logits"}, paper="Zhang et al. 2024 (TDDS)")
-def tdds(signals: Signals, *, window: int = 10, decay: float = 0.9, epochs: int | None = None,
-         difference: str = "kl") -> NDArray[np.float64]:
+def tdds(
+    signals: Signals, *, window: int = 10, decay: float = 0.9, epochs: int | None = None, difference: str = "kl"
+) -> NDArray[np.float64]:
     """Variance of the loss differences within windows, later windows counting more.
 
     Between successive recorded epochs t and t + 1 the difference d_t is, from the logits alone, either
@@ -43,9 +44,9 @@ def tdds(signals: Signals, *, window: int = 10, decay: float = 0.9, epochs: int 
     total = np.zeros(len(signals))
     for seed in range(signals.logits.shape[0]):
         steps = _differences(signals.logits[seed, :rows], labels_of(signals), kind)
-        smooth = steps[:length - 1].var(axis=0)
+        smooth = steps[: length - 1].var(axis=0)
         for start in range(1, rows - length + 1):
-            smooth = newest * steps[start:start + length - 1].var(axis=0) + (1.0 - newest) * smooth
+            smooth = newest * steps[start : start + length - 1].var(axis=0) + (1.0 - newest) * smooth
         total += smooth
     return total / len(signals.logits)
 

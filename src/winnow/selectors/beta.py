@@ -16,10 +16,12 @@ __all__ = ["beta"]
 EDGE = 1e-6  # mean predictions are kept this far from 0 and 1, where the density may be 0 or infinite
 
 
-@registry.selector(needs={"scores", "logits"}, paper="Cho et al. 2025 (DUAL)", default_score="dual",
-                   tasks=("classification",))
-def beta(pool: Pool, size: int, *, seed: int = 0, epochs: int | None = 30, power: float = 4.0,
-         anchors: int = 1) -> Choice:
+@registry.selector(
+    needs={"scores", "logits"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
+)
+def beta(
+    pool: Pool, size: int, *, seed: int = 0, epochs: int | None = 30, power: float = 4.0, anchors: int = 1
+) -> Choice:
     """Sample without replacement in proportion to score times a Beta density of the mean prediction.
 
     weight_i = score_i x Beta(m_i; a, b), a = 16 - b, b = 15 (1 - mu)(1 - r^4): m_i the mean over seeds and
@@ -45,8 +47,10 @@ def beta(pool: Pool, size: int, *, seed: int = 0, epochs: int | None = 30, power
     owner = "selector 'beta'"
     scores = pool.difficulty
     if scores.min() < 0:
-        raise InputError(f"scores of {owner} must not be negative, for they are sampling weights; the smallest of "
-                         f"{pool.score_name!r} is {scores.min():g} (use 'dual').")
+        raise InputError(
+            f"scores of {owner} must not be negative, for they are sampling weights; the smallest of "
+            f"{pool.score_name!r} is {scores.min():g} (use 'dual')."
+        )
     exponent = checks.number("power", owner, power, low=0.0, open_low=True)
     top = min(checks.integer("anchors", owner, anchors, low=1), pool.n)
     mean = mean_true_probability(pool.observed, rows_within(pool.observed, epochs, owner))

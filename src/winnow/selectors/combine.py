@@ -44,8 +44,15 @@ def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]
     return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
 
 
-def combine(function: Callable[..., Choice], pool: Pool, size: int, balance: float, *, seed: int,
-            parameters: Mapping[str, Any]) -> Choice:
+def combine(
+    function: Callable[..., Choice],
+    pool: Pool,
+    size: int,
+    balance: float,
+    *,
+    seed: int,
+    parameters: Mapping[str, Any],
+) -> Choice:
     """Run a selector under quotas.
 
     Parameters
@@ -86,8 +93,12 @@ def combine(function: Callable[..., Choice], pool: Pool, size: int, balance: flo
         free[taken] = False
     run("rest", np.flatnonzero(free), size - int(quota.sum()))
     kept = np.concatenate(positions)
-    about = {"balance": balance, "groups": "classes" if pool.labelled else "clusters",
-             "floors": dict(zip(names, quota.tolist(), strict=True)), "parts": parts}
+    about = {
+        "balance": balance,
+        "groups": "classes" if pool.labelled else "clusters",
+        "floors": dict(zip(names, quota.tolist(), strict=True)),
+        "parts": parts,
+    }
     if not pool.labelled:
         counts = np.bincount(group[kept], minlength=len(names)).tolist()
         about["cluster_counts"] = dict(zip(names, counts, strict=True))

@@ -66,8 +66,9 @@ def nearest(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return np.asarray(found[~own].reshape(-1, k), dtype=np.int64)
 
 
-def _greedy(values: NDArray[np.float64], neighbours: NDArray[np.int64], weights: NDArray[np.float64],
-            size: int) -> NDArray[np.int64]:
+def _greedy(
+    values: NDArray[np.float64], neighbours: NDArray[np.int64], weights: NDArray[np.float64], size: int
+) -> NDArray[np.int64]:
     current = values.tolist()
     heap = [(-value, position) for position, value in enumerate(current)]
     heapq.heapify(heap)

@@ -40,7 +40,7 @@ def rank(pool: Pool, size: int, *, seed: int = 0, policy: str = "hard", skip: fl
     ties = stream(seed, "rank", "ties").permutation(pool.n)
     values = pool.difficulty if kind == "easy" else -pool.difficulty
     order = np.lexsort((ties, values))
-    return Choice(order[passed:passed + size], certificate={"policy": kind, "skipped": passed})
+    return Choice(order[passed : passed + size], certificate={"policy": kind, "skipped": passed})
 
 
 def _skipped(pool: Pool, skip: float | None, owner: str) -> float:

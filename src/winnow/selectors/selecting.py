@@ -43,9 +43,18 @@ class _Request:
         return signals
 
 
-def select(name: str, given: Scores | Signals, *, keep: float | None = None, size: int | None = None,
-           balance: float | None = None, seed: int = 0, signals: Signals | None = None, score: str | None = None,
-           **parameters: Any) -> Subset:
+def select(
+    name: str,
+    given: Scores | Signals,
+    *,
+    keep: float | None = None,
+    size: int | None = None,
+    balance: float | None = None,
+    seed: int = 0,
+    signals: Signals | None = None,
+    score: str | None = None,
+    **parameters: Any,
+) -> Subset:
     """Choose which examples to keep.
 
     Parameters
@@ -75,8 +84,10 @@ def select(name: str, given: Scores | Signals, *, keep: float | None = None, siz
     method.check_parameters(parameters)
     base, owner = request.base, request.owner
     if base.task not in method.tasks:
-        raise NotDefinedError(f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} "
-                              "data: it compares with class labels.")
+        raise NotDefinedError(
+            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} "
+            "data: it compares with class labels."
+        )
     count = checks.size_from(f"select({name!r})", len(base), keep, size)
     checks.integer("seed", owner, seed, low=0)
     share = 0.0 if balance is None else checks.number("balance", owner, balance, low=0.0, high=1.0)
@@ -90,9 +101,12 @@ def select(name: str, given: Scores | Signals, *, keep: float | None = None, siz
         choice = method.function(pool, count, seed=seed, **own)
     weights = np.ones(count) if choice.weights is None else choice.weights
     asked = {"name": name, "size": count, "keep": keep, "balance": balance, **settings}
-    return Subset(ids=base.ids[order][choice.positions], weights=weights,
-                  certificate=_certificate(request, pool, choice),
-                  provenance=record("select", asked, _inputs(request)))
+    return Subset(
+        ids=base.ids[order][choice.positions],
+        weights=weights,
+        certificate=_certificate(request, pool, choice),
+        provenance=record("select", asked, _inputs(request)),
+    )
 
 
 def list_selectors() -> list[registry.Method]:
@@ -100,8 +114,9 @@ def list_selectors() -> list[registry.Method]:
     return registry.listing("selector")
 
 
-def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals | None,
-              score: str | None) -> _Request:
+def _gathered(
+    method: registry.Method, given: Scores | Signals, signals: Signals | None, score: str | None
+) -> _Request:
     """Scores where the method needs them, computed if only signals were given; signals lined up with them."""
     owner = f"selector {method.name!r}"
     if signals is not None and not isinstance(signals, Signals):
@@ -109,8 +124,11 @@ def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals
     if isinstance(given, Scores):
         if score is not None:
             raise InputError(f"score of {owner} says what to compute from Signals; it was given Scores already.")
-        return _Request(method, given if "scores" in method.needs or signals is None else None,
-                        None if signals is None else signals.take(given.ids))
+        return _Request(
+            method,
+            given if "scores" in method.needs or signals is None else None,
+            None if signals is None else signals.take(given.ids),
+        )
     if not isinstance(given, Signals):
         raise InputError(f"{owner} selects from Scores or Signals; got {type(given).__name__}.")
     both = given if signals is None else given.merge(signals)
@@ -131,39 +149,56 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
     if balance > 0 and (base.task != "classification" or base.labels is None):
         needs.add("embeddings")
         if request.signals is None or "embeddings" not in request.signals:
-            raise NotDefinedError(f"balance of {owner} on {base.task} data shares out over clusters of the "
-                                  "embeddings, and there are none here; get them with wn.embed(source, model) and "
-                                  "pass them as signals=.")
+            raise NotDefinedError(
+                f"balance of {owner} on {base.task} data shares out over clusters of the "
+                "embeddings, and there are none here; get them with wn.embed(source, model) and "
+                "pass them as signals=."
+            )
     arrays = None
     if needs:
         if request.signals is None:
-            raise NotDefinedError(f"{owner} needs {', '.join(sorted(needs))} beside the scores; pass the signals "
-                                  "they came from as signals=.")
+            raise NotDefinedError(
+                f"{owner} needs {', '.join(sorted(needs))} beside the scores; pass the signals "
+                "they came from as signals=."
+            )
         held = {name: request.signals.array(name, owner) for name in sorted(needs)}
         arrays = replace(request.signals, arrays=held).take(base.ids[order])
     labels = None if base.labels is None else base.labels[order]
     if base.task == "classification" and labels is not None:
         _check_labels(labels, base.classes, owner)
     scores = request.scores if "scores" in request.method.needs else None
-    return Pool(n=len(base), keep=count / len(base), task=base.task, labels=labels, classes=base.classes,
-                scores=None if scores is None else scores.take(base.ids[order]).values,
-                score_name=None if scores is None else scores.name, signals=arrays)
+    return Pool(
+        n=len(base),
+        keep=count / len(base),
+        task=base.task,
+        labels=labels,
+        classes=base.classes,
+        scores=None if scores is None else scores.take(base.ids[order]).values,
+        score_name=None if scores is None else scores.name,
+        signals=arrays,
+    )
 
 
 def _check_labels(labels: NDArray[Any], classes: tuple[str, ...], owner: str) -> None:
     if labels.dtype.kind not in "iu" or labels.min() < 0 or (classes and labels.max() >= len(classes)):
         allowed = f"from 0 to {len(classes) - 1}" if classes else "of at least 0"
-        raise InputError(f"labels of the examples for {owner} must be class numbers {allowed}; got "
-                         f"{labels.min()} to {labels.max()} ({labels.dtype}).")
+        raise InputError(
+            f"labels of the examples for {owner} must be class numbers {allowed}; got "
+            f"{labels.min()} to {labels.max()} ({labels.dtype})."
+        )
 
 
 def _certificate(request: _Request, pool: Pool, choice: Choice) -> dict[str, Any]:
     """What is known about the subset, for every method alike, and what the method itself says."""
     scores = request.scores if pool.scores is not None else None
     about: dict[str, Any] = {
-        "size": int(choice.positions.size), "fraction": choice.positions.size / pool.n,
-        "class_counts": None, "class_balance": None,
-        "score": pool.score_name, "reliability": None if scores is None else scores.reliability}
+        "size": int(choice.positions.size),
+        "fraction": choice.positions.size / pool.n,
+        "class_counts": None,
+        "class_balance": None,
+        "score": pool.score_name,
+        "reliability": None if scores is None else scores.reliability,
+    }
     if pool.labels is not None and pool.labelled:
         names = class_names(pool.classes, pool.labels)
         kept = pool.labels[choice.positions]

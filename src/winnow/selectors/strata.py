@@ -50,8 +50,9 @@ def strata(pool: Pool, size: int, *, seed: int = 0, drop: float | None = None, b
     place = stratum(pool.difficulty[left], count)
     held = np.bincount(place, minlength=count)
     parts = share_out(held, size)
-    picked = [rng.choice(left[place == number], size=int(parts[number]), replace=False)
-              for number in np.flatnonzero(parts)]
+    picked = [
+        rng.choice(left[place == number], size=int(parts[number]), replace=False) for number in np.flatnonzero(parts)
+    ]
     return Choice(np.concatenate(picked), certificate={"dropped": dropped, "strata": int(np.count_nonzero(held))})
 
 

@@ -22,9 +22,17 @@ from ..training.loop import device_of
 __all__ = ["embed", "embeddings_of"]
 
 
-def embed(source: Source, model: Any = "raw", layer: str | None = None, *, weights: str | None = None,
-          mean: Sequence[float] | None = None, std: Sequence[float] | None = None, seed: int = 0,
-          device: str = "auto") -> Signals:
+def embed(
+    source: Source,
+    model: Any = "raw",
+    layer: str | None = None,
+    *,
+    weights: str | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    seed: int = 0,
+    device: str = "auto",
+) -> Signals:
     """Embeddings of every example, in eval mode, without augmentation.
 
     Parameters
@@ -62,13 +70,20 @@ def embed(source: Source, model: Any = "raw", layer: str | None = None, *, weigh
         about |= {"model": describe(model), "weights": weights, "seed": seed}
     found = embeddings_of(network, feed, recipe, layer)
     labels = None if source.labels is None else source.labels[feed.order]
-    signals = Signals(feed.ids, {"embeddings": found}, source.task, labels, source.classes,
-                      provenance=record("embed", about, {"source": source.provenance}))
+    signals = Signals(
+        feed.ids,
+        {"embeddings": found},
+        source.task,
+        labels,
+        source.classes,
+        provenance=record("embed", about, {"source": source.provenance}),
+    )
     return signals.take(source.ids)
 
 
-def embeddings_of(model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None,
-                  batch: int = 512) -> np.ndarray[Any, np.dtype[np.float32]]:
+def embeddings_of(
+    model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
+) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Features of every example of a feed, in canonical order, in eval mode."""
     device = device_of(recipe)
     was_training = model.training

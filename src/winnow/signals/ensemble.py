@@ -24,8 +24,10 @@ def memberships(n: int, models: int, seed: int) -> NDArray[np.uint8]:
     """Which examples each model trains on: models x n, 1 for in, in canonical order."""
     checks.integer("models", "the ensemble", models, low=BLOCK)
     if models % BLOCK:
-        raise InputError(f"models of the ensemble must be a multiple of {BLOCK}, so that every example is left out "
-                         f"equally often; got {models}.")
+        raise InputError(
+            f"models of the ensemble must be a multiple of {BLOCK}, so that every example is left out "
+            f"equally often; got {models}."
+        )
     checks.integer("number of examples", "the ensemble", n, low=BLOCK)
     member = np.ones((models, n), dtype=np.uint8)
     for block in range(models // BLOCK):

@@ -25,8 +25,9 @@ __all__ = ["example_gradients"]
 CHUNK_NUMBERS = 1 << 25  # per-example gradients held at once, in numbers: 128 MB
 
 
-def example_gradients(model: torch.nn.Module, feed: Feed, recipe: Recipe, dim: int | None,
-                      seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+def example_gradients(
+    model: torch.nn.Module, feed: Feed, recipe: Recipe, dim: int | None, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
     """Norms (n) and, if `dim` is given, projected gradients (n x dim), in canonical order.
 
     Parameters

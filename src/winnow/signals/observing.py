@@ -24,6 +24,7 @@ from ..errors import InputError, NotDefinedError
 from ..models import build
 from ..models.identity import describe
 from ..seeds import number as seed_number
+from ..seeds import several
 from ..store import Run
 from ..training import Feed, Recipe, hold, predict, train
 from ..training.recorder import Recorder
@@ -56,10 +57,22 @@ class Observation:
         return {**plain, "model": describe(self.model), "recipe": self.recipe.settings(), "want": list(self.want)}
 
 
-def observe(source: Source, model: Any = "auto", recipe: Recipe | None = None, seeds: int | Sequence[int] = 3,
-            want: str | Iterable[str] = ("logits",), *, mode: str = "eval", gradient_epoch: int | None = None,
-            gradient_dim: int = 512, ensemble: int = 10, layer: str | None = None, seed: int = 0,
-            out: Run | str | Path | None = None, engine: Engine | None = None) -> Signals:
+def observe(
+    source: Source,
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int | Sequence[int] = 3,
+    want: str | Iterable[str] = ("logits",),
+    *,
+    mode: str = "eval",
+    gradient_epoch: int | None = None,
+    gradient_dim: int = 512,
+    ensemble: int = 10,
+    layer: str | None = None,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+) -> Signals:
     """Train on a source and record what each example does.
 
     Parameters
@@ -94,9 +107,10 @@ def observe(source: Source, model: Any = "auto", recipe: Recipe | None = None, s
     engine
         Where trainings run.
     """
-    what = _checked(source, model, recipe or Recipe(), want, mode, gradient_epoch, gradient_dim, ensemble, layer,
-                    seed)
-    numbers = _seeds(seeds)
+    what = _checked(
+        source, model, recipe or Recipe(), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed
+    )
+    numbers = several("observe", seeds)
     runner = engine if engine is not None else Local()
     settings = {**what.settings(), **describe_engine(runner)}
     with Run.opened(out, {"command": "observe", "source": source.fingerprint, **settings}) as run:
@@ -104,8 +118,15 @@ def observe(source: Source, model: Any = "auto", recipe: Recipe | None = None, s
         key = [source.fingerprint, settings]
         parts = []
         if set(what.want) - {"ensemble"}:
-            jobs = [Job(f"observe/seed-{number}", (held, what, number, number == numbers[0]), [*key, number],
-                        f"signals/seed-{number}.safetensors") for number in numbers]
+            jobs = [
+                Job(
+                    f"observe/seed-{number}",
+                    (held, what, number, number == numbers[0]),
+                    [*key, number],
+                    f"signals/seed-{number}.safetensors",
+                )
+                for number in numbers
+            ]
             parts.append(Signals.stack(run_jobs(run, runner, _observe_seed, jobs, Signals, "observing"), {}))
         if "ensemble" in what.want:
             parts.append(_observe_ensemble(held, what, run, runner, key))
@@ -114,9 +135,18 @@ def observe(source: Source, model: Any = "auto", recipe: Recipe | None = None, s
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
-def _checked(source: Source, model: Any, recipe: Recipe, want: str | Iterable[str], mode: str,
-             gradient_epoch: int | None, gradient_dim: int, ensemble: int, layer: str | None,
-             seed: int) -> Observation:
+def _checked(
+    source: Source,
+    model: Any,
+    recipe: Recipe,
+    want: str | Iterable[str],
+    mode: str,
+    gradient_epoch: int | None,
+    gradient_dim: int,
+    ensemble: int,
+    layer: str | None,
+    seed: int,
+) -> Observation:
     if not isinstance(source, Source):
         raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
     words = (want,) if isinstance(want, str) else tuple(want)
@@ -125,11 +155,15 @@ def _checked(source: Source, model: Any, recipe: Recipe, want: str | Iterable[st
     if not words:
         raise InputError(f"want of observe must name at least one of {', '.join(WANTS)}.")
     if source.task == "unlabelled":
-        raise NotDefinedError(f"observe trains on labels, and source {source.name!r} has none; "
-                              "wn.embed(source, model) gives signals without labels.")
+        raise NotDefinedError(
+            f"observe trains on labels, and source {source.name!r} has none; "
+            "wn.embed(source, model) gives signals without labels."
+        )
     if source.task == "regression" and {"logits", "ensemble"} & set(words):
-        raise NotDefinedError("logits and ensemble are defined for classification; for a regression target observe "
-                              "want=('losses',), 'embeddings' or 'gradients'.")
+        raise NotDefinedError(
+            "logits and ensemble are defined for classification; for a regression target observe "
+            "want=('losses',), 'embeddings' or 'gradients'."
+        )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
     checks.choice("mode", "observe", mode, ("eval", "train"))
@@ -141,26 +175,9 @@ def _checked(source: Source, model: Any, recipe: Recipe, want: str | Iterable[st
     return Observation(model, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
 
 
-def _seeds(seeds: int | Sequence[int]) -> list[int]:
-    if isinstance(seeds, Sequence):
-        numbers = [checks.integer("seeds", "observe", number, low=0) for number in seeds]
-        if not numbers or len(set(numbers)) != len(numbers):
-            raise InputError(f"seeds of observe must be a count or different whole numbers; got {list(seeds)}.")
-        return numbers
-    return list(range(checks.integer("seeds", "observe", seeds, low=1)))
-
-
-def outputs_of(source: Source) -> int:
-    """How many numbers a network must give for an example of this source."""
-    if source.task == "classification" or source.labels is None:
-        return len(source.classes)
-    return int(np.prod(source.labels.shape[1:], dtype=int))
-
-
 def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
     """A fresh network for these words of the seed's stream."""
-    return build(what.model, classes=outputs_of(source), shape=source.shape,
-                 seed=seed_number(what.seed, "init", *names))
+    return build(what.model, classes=source.outputs, shape=source.shape, seed=seed_number(what.seed, "init", *names))
 
 
 def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
@@ -170,8 +187,13 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
     model = _network(source, what, which)
     arrays: dict[str, NDArray[Any]] = {}
     dynamics = bool({"logits", "losses"} & set(what.want))
-    recorder = Recorder(len(feed), outputs_of(source), ids=feed.ids, task=source.task,
-                        planned_epochs=what.recipe.epochs)
+    recorder = Recorder(
+        len(feed),
+        source.outputs,
+        ids=feed.ids,
+        task="regression" if source.task == "regression" else "classification",
+        planned_epochs=what.recipe.epochs,
+    )
     targets = feed.targets.numpy() if feed.targets is not None else np.zeros(0)
 
     def after_batch(positions: NDArray[np.int64], output: torch.Tensor) -> None:
@@ -189,8 +211,14 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
             if projected is not None:
                 arrays["gradients"] = projected[None]
 
-    train(model, feed, what.recipe, seed_number(what.seed, "training", which),
-          after_batch=after_batch if dynamics and what.mode == "train" else None, after_epoch=after_epoch)
+    train(
+        model,
+        feed,
+        what.recipe,
+        seed_number(what.seed, "training", which),
+        after_batch=after_batch if dynamics and what.mode == "train" else None,
+        after_epoch=after_epoch,
+    )
     if "embeddings" in what.want and first:
         arrays["embeddings"] = embeddings_of(model, feed, what.recipe, what.layer)
     epochs: tuple[int, ...] = ()
@@ -204,8 +232,15 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
 
 def _observe_ensemble(source: Source, what: Observation, run: Run, engine: Engine, key: list[Any]) -> Signals:
     member = memberships(len(source), what.ensemble, what.seed)
-    jobs = [Job(f"observe/ensemble-{index}", (source, what, index, member[index]), [*key, "ensemble", index],
-                f"signals/ensemble-{index}.safetensors") for index in range(what.ensemble)]
+    jobs = [
+        Job(
+            f"observe/ensemble-{index}",
+            (source, what, index, member[index]),
+            [*key, "ensemble", index],
+            f"signals/ensemble-{index}.safetensors",
+        )
+        for index in range(what.ensemble)
+    ]
     return Signals.stack(run_jobs(run, engine, _observe_member, jobs, Signals, "ensemble"), {})
 
 

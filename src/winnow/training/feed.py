@@ -67,7 +67,7 @@ class Scaling:
         count = 0
         axes: tuple[int, ...] = ()
         for start in range(0, len(source), CHUNK):
-            chunk = source.read(source.order[start:start + CHUNK]).astype(np.float64)
+            chunk = source.read(source.order[start : start + CHUNK]).astype(np.float64)
             if source.kind == "image":
                 chunk /= 255
             axes = (0,) if chunk.ndim == 2 else (0, *range(2, chunk.ndim))
@@ -78,8 +78,11 @@ class Scaling:
         std = np.sqrt(np.maximum(np.atleast_1d(squares / count) - mean**2, 0))
         std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column carries nothing; leave it be
         shape = (1, -1) + (1,) * (len(source.shape) - 1)
-        targets = np.zeros((1, 1)) if source.task != "regression" or source.labels is None else (
-            source.labels.reshape(len(source), -1))
+        targets = (
+            np.zeros((1, 1))
+            if source.task != "regression" or source.labels is None
+            else (source.labels.reshape(len(source), -1))
+        )
         spread = targets.std(0)
         return cls(
             torch.tensor(mean, dtype=torch.float32).reshape(shape),

@@ -27,8 +27,10 @@ from .recorder import Recorder, eval_pass
 try:
     from transformers import TrainerCallback
 except ImportError:
-    raise MissingDependencyError("winnow's callback for the Hugging Face Trainer needs transformers; install it "
-                                 "with: pip install 'transformers[torch]'") from None
+    raise MissingDependencyError(
+        "winnow's callback for the Hugging Face Trainer needs transformers; install it "
+        "with: pip install 'transformers[torch]'"
+    ) from None
 
 __all__ = ["RecorderCallback"]
 
@@ -65,8 +67,10 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
         if self.recorder.epochs == finished - 1 and state.epoch == finished:
             self._record(args, **given)  # the checkpoint is of this epoch's last step, before it was recorded
         if self.recorder.epochs != finished:
-            raise InputError(f"recorder of RecorderCallback must have as many epochs as the training it joins, "
-                             f"{finished}; it has {self.recorder.epochs}.")
+            raise InputError(
+                f"recorder of RecorderCallback must have as many epochs as the training it joins, "
+                f"{finished}; it has {self.recorder.epochs}."
+            )
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """Record the epoch."""
@@ -86,14 +90,22 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
         def forward(batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
             if not isinstance(batch, Mapping) or self.labels not in batch:
                 what = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
-                raise InputError(f"labels of RecorderCallback must name an entry of a batch ({what}); got "
-                                 f"{self.labels!r}.")
+                raise InputError(
+                    f"labels of RecorderCallback must name an entry of a batch ({what}); got {self.labels!r}."
+                )
             return _logits(model(**{name: _moved(value, args.device) for name, value in batch.items()})), (
-                batch[self.labels])
+                batch[self.labels]
+            )
 
         dataset = train_dataloader.dataset if self.dataset is None else self.dataset
-        eval_pass(self.recorder, model, dataset, batch=args.eval_batch_size, forward=forward,
-                  collate=train_dataloader.collate_fn)
+        eval_pass(
+            self.recorder,
+            model,
+            dataset,
+            batch=args.eval_batch_size,
+            forward=forward,
+            collate=train_dataloader.collate_fn,
+        )
 
 
 def _moved(value: Any, device: torch.device) -> Any:

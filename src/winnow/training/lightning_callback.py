@@ -35,8 +35,9 @@ def _callback() -> Any:
             return importlib.import_module(name).Callback
         except ImportError:
             continue
-    raise MissingDependencyError("winnow's callback for Lightning needs pytorch-lightning; install it with: pip "
-                                 "install pytorch-lightning")
+    raise MissingDependencyError(
+        "winnow's callback for Lightning needs pytorch-lightning; install it with: pip install pytorch-lightning"
+    )
 
 
 if TYPE_CHECKING:
@@ -69,23 +70,32 @@ class RecorderCallback(Base):
         """Refuse a recorder that does not fit this training."""
         finished = trainer.current_epoch
         if self.recorder.epochs != finished:
-            raise InputError(f"recorder of RecorderCallback must have as many epochs as the training it joins, "
-                             f"{finished}; it has {self.recorder.epochs}.")
+            raise InputError(
+                f"recorder of RecorderCallback must have as many epochs as the training it joins, "
+                f"{finished}; it has {self.recorder.epochs}."
+            )
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Record the epoch."""
         loader = trainer.train_dataloader
         if not hasattr(loader, "dataset"):
-            raise InputError(f"RecorderCallback records one training loader with a data set; got a "
-                             f"{type(loader).__name__}.")
+            raise InputError(
+                f"RecorderCallback records one training loader with a data set; got a {type(loader).__name__}."
+            )
 
         def forward(batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
             return self.forward(pl_module, trainer.strategy.batch_to_device(batch))
 
         dataset = loader.dataset if self.dataset is None else self.dataset
         with trainer.precision_plugin.forward_context():
-            eval_pass(self.recorder, pl_module, dataset, batch=loader.batch_size or 256, forward=forward,
-                      collate=loader.collate_fn)
+            eval_pass(
+                self.recorder,
+                pl_module,
+                dataset,
+                batch=loader.batch_size or 256,
+                forward=forward,
+                collate=loader.collate_fn,
+            )
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """What was recorded, as tensors, for the trainer's checkpoint."""
@@ -98,6 +108,8 @@ class RecorderCallback(Base):
 
 def _plain_forward(module: Any, batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(batch, tuple | list) or len(batch) != 2:
-        raise InputError("RecorderCallback understands batches of (inputs, targets); for others give forward=, from "
-                         f"module and batch to logits and targets; got a {type(batch).__name__}.")
+        raise InputError(
+            "RecorderCallback understands batches of (inputs, targets); for others give forward=, from "
+            f"module and batch to logits and targets; got a {type(batch).__name__}."
+        )
     return module(batch[0]), batch[1]

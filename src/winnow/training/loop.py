@@ -1,16 +1,17 @@
 """The one training loop. Every model that winnow trains, to observe or to prove, goes through it.
 
-    for epoch:                      until the planned number of steps is done
-        for batch of a fresh shuffle:
-            loss, backward, step
-            after_batch(positions, outputs)     where training-time logits can be recorded, for nothing
-        after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
+for epoch:                      until the planned number of steps is done
+    for batch of a fresh shuffle:
+        loss, backward, step
+        after_batch(positions, outputs)     where training-time logits can be recorded, for nothing
+    after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from ..errors import DivergedError, InputError, NotDefinedError
-from ..seeds import stream
+from ..seeds import number, stream
 from .feed import Feed, augmented
 from .recipe import Recipe
 
@@ -38,9 +39,17 @@ class Trained:
     seconds: float
 
 
-def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
-          weights: NDArray[np.float64] | None = None, steps: int | None = None,
-          after_batch: AfterBatch | None = None, after_epoch: AfterEpoch | None = None) -> Trained:
+def train(
+    model: torch.nn.Module,
+    feed: Feed,
+    recipe: Recipe,
+    seed: int,
+    *,
+    weights: NDArray[np.float64] | None = None,
+    steps: int | None = None,
+    after_batch: AfterBatch | None = None,
+    after_epoch: AfterEpoch | None = None,
+) -> Trained:
     """Train a model in place.
 
     Parameters
@@ -52,7 +61,7 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
     recipe
         How to train.
     seed
-        Decides shuffles and augmentation.
+        Decides shuffles, augmentation and what the network draws by itself, such as dropout.
     weights
         How much each example counts, in the feed's canonical order; only ratios matter.
     steps
@@ -64,16 +73,33 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
     """
     targets = feed.targets
     if targets is None:
-        raise NotDefinedError("training needs labels or a regression target; source "
-                              f"{feed.source.name!r} has neither.")
+        raise NotDefinedError(
+            f"training needs labels or a regression target; source {feed.source.name!r} has neither."
+        )
     if recipe.augment and feed.source.kind != "image":
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
-    device = device_of(recipe)
-    model.to(device).train()
+    model.to(device_of(recipe)).train()
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
-    peaks = [group["lr"] for group in optimizer.param_groups]
     scale = None if weights is None else torch.tensor(weights / weights.mean(), dtype=torch.float32)
+    with _torch_seeded(seed):
+        return _train(model, feed, recipe, seed, targets, scale, optimizer, total, after_batch, after_epoch)
+
+
+def _train(
+    model: torch.nn.Module,
+    feed: Feed,
+    recipe: Recipe,
+    seed: int,
+    targets: torch.Tensor,
+    scale: torch.Tensor | None,
+    optimizer: torch.optim.Optimizer,
+    total: int,
+    after_batch: AfterBatch | None,
+    after_epoch: AfterEpoch | None,
+) -> Trained:
+    device = device_of(recipe)
+    peaks = [group["lr"] for group in optimizer.param_groups]
     done, epoch, seconds = 0, 0, 0.0
     while done < total:
         start = time.perf_counter()
@@ -100,8 +126,10 @@ def train(model: torch.nn.Module, feed: Feed, recipe: Recipe, seed: int, *,
                 break
         epoch += 1
         if not bool(torch.isfinite(loss)):
-            raise DivergedError(f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of "
-                                f"Recipe, now {peaks[0]:g}.")
+            raise DivergedError(
+                f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of "
+                f"Recipe, now {peaks[0]:g}."
+            )
         seconds += time.perf_counter() - start
         if after_epoch is not None:
             after_epoch(epoch, model)
@@ -140,13 +168,23 @@ def device_of(recipe: Recipe) -> torch.device:
     try:
         return torch.device(recipe.device)
     except RuntimeError:
-        raise InputError(f"device of Recipe must be 'auto' or a torch device such as 'cpu'; got "
-                         f"{recipe.device!r}.") from None
+        raise InputError(
+            f"device of Recipe must be 'auto' or a torch device such as 'cpu'; got {recipe.device!r}."
+        ) from None
+
+
+@contextmanager
+def _torch_seeded(seed: int) -> Iterator[None]:
+    """Seed what a network may draw by itself, such as dropout, and leave torch's state as it was found."""
+    devices = list(range(torch.cuda.device_count()))
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(number(seed, "torch"))
+        yield
 
 
 def _batches(size: int, recipe: Recipe, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     order = rng.permutation(size)
     count = recipe.batches(size)
-    for number in range(count):
-        end = size if number == count - 1 else (number + 1) * recipe.batch
-        yield order[number * recipe.batch:end]
+    for index in range(count):
+        end = size if index == count - 1 else (index + 1) * recipe.batch
+        yield order[index * recipe.batch : end]

@@ -109,8 +109,14 @@ class Recipe:
         parameters = [p for p in model.parameters() if p.requires_grad]
         lr = self.lr if self.lr is not None else LEARNING_RATES[self.optimizer]
         if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, lr=lr, momentum=self.momentum, weight_decay=self.weight_decay,
-                                   nesterov=self.momentum > 0, fused=True)
+            return torch.optim.SGD(
+                parameters,
+                lr=lr,
+                momentum=self.momentum,
+                weight_decay=self.weight_decay,
+                nesterov=self.momentum > 0,
+                fused=True,
+            )
         kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
         return kind(parameters, lr=lr, weight_decay=self.weight_decay, fused=True)
 

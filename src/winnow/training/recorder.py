@@ -59,9 +59,16 @@ class Recorder:
         the epoch before.
     """
 
-    def __init__(self, n: int, classes: int, *, ids: ArrayLike | None = None,
-                 task: Literal["classification", "regression"] = "classification",
-                 planned_epochs: int | None = None, missing: Literal["error", "carry"] = "error") -> None:
+    def __init__(
+        self,
+        n: int,
+        classes: int,
+        *,
+        ids: ArrayLike | None = None,
+        task: Literal["classification", "regression"] = "classification",
+        planned_epochs: int | None = None,
+        missing: Literal["error", "carry"] = "error",
+    ) -> None:
         self.n = checks.integer("n", OWNER, n, low=1)
         self.task = cast(Literal["classification", "regression"], checks.choice("task", OWNER, task, TASKS))
         self.classes = checks.integer("classes", OWNER, classes, low=2 if task == "classification" else 1)
@@ -75,8 +82,9 @@ class Recorder:
         self._outputs: list[NDArray[np.float32]] = []  # one n x classes array a finished epoch
         self._losses: list[NDArray[np.float32]] = []
         self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
-        self._targets: NDArray[Any] = (np.zeros(self.n, dtype=np.int64) if task == "classification"
-                                       else np.zeros((self.n, self.classes)))
+        self._targets: NDArray[Any] = (
+            np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros((self.n, self.classes))
+        )
         self._seen = np.zeros(self.n, dtype=bool)  # who was logged in this epoch
         self._now = np.zeros((self.n, self.classes), dtype=np.float32)
 
@@ -93,8 +101,9 @@ class Recorder:
         rows = [outputs.argmax(1) == self._targets for outputs in self._outputs]
         return np.array(rows, dtype=bool).reshape(self.epochs, self.n)
 
-    def log(self, positions: ArrayLike | torch.Tensor, logits: ArrayLike | torch.Tensor,
-            targets: ArrayLike | torch.Tensor) -> None:
+    def log(
+        self, positions: ArrayLike | torch.Tensor, logits: ArrayLike | torch.Tensor, targets: ArrayLike | torch.Tensor
+    ) -> None:
         """Log one batch; of an example logged twice in an epoch the last values count.
 
         Parameters
@@ -111,8 +120,10 @@ class Recorder:
             outputs = self._rows("logits", _array(logits), where.size).astype(np.float32, copy=False)
         if not np.isfinite(outputs).all():
             first = int(np.argmin(np.isfinite(outputs).all(1)))
-            raise InputError(f"logits of {OWNER}.log must be finite; in epoch {self.epochs + 1} those of position "
-                             f"{int(where[first])} are NaN or infinite.")
+            raise InputError(
+                f"logits of {OWNER}.log must be finite; in epoch {self.epochs + 1} those of position "
+                f"{int(where[first])} are NaN or infinite."
+            )
         self._keep_targets(where, _array(targets))
         self._now[where] = outputs
         self._seen[where] = True
@@ -126,8 +137,10 @@ class Recorder:
             self._fill(epoch)
         losses = self._epoch_losses()
         if not np.isfinite(losses).all():
-            raise InputError(f"losses of {OWNER} must be finite; in epoch {epoch} that of position "
-                             f"{int(np.argmin(np.isfinite(losses)))} is too large for float32.")
+            raise InputError(
+                f"losses of {OWNER} must be finite; in epoch {epoch} that of position "
+                f"{int(np.argmin(np.isfinite(losses)))} is too large for float32."
+            )
         self._losses.append(losses)
         self._outputs.append(self._now)
         if self.task == "regression" and self.epochs > 1:
@@ -138,21 +151,36 @@ class Recorder:
     def signals(self) -> Signals:
         """What was recorded, as Signals of one seed; `Signals.stack` joins those of several."""
         if self._seen.any():
-            raise InputError(f"signals of {OWNER} need a finished epoch; {int(self._seen.sum())} example(s) were "
-                             f"logged in epoch {self.epochs + 1} without end_epoch().")
+            raise InputError(
+                f"signals of {OWNER} need a finished epoch; {int(self._seen.sum())} example(s) were "
+                f"logged in epoch {self.epochs + 1} without end_epoch()."
+            )
         if not self.epochs:
             raise InputError(f"signals of {OWNER} need at least one finished epoch; call end_epoch() after each.")
         arrays: dict[str, NDArray[Any]] = {"losses": np.stack(self._losses)[None]}
         if self.task == "classification":
             arrays["logits"] = np.stack(self._outputs)[None]
         planned = max(self.planned_epochs or 0, self.epochs)
-        settings = {"n": self.n, "classes": self.classes, "task": self.task, "epochs": self.epochs,
-                    "planned_epochs": planned, "missing": self.missing}
+        settings = {
+            "n": self.n,
+            "classes": self.classes,
+            "task": self.task,
+            "epochs": self.epochs,
+            "planned_epochs": planned,
+            "missing": self.missing,
+        }
         names = tuple(map(str, range(self.classes))) if self.task == "classification" else ()
         labels = self._targets[:, 0] if self.task == "regression" and self.classes == 1 else self._targets
-        return Signals(ids=self.ids, arrays=arrays, task=self.task, labels=labels.copy(), classes=names,
-                       epochs=tuple(range(1, self.epochs + 1)), planned_epochs=planned,
-                       provenance=record("record", settings, {}))
+        return Signals(
+            ids=self.ids,
+            arrays=arrays,
+            task=self.task,
+            labels=labels.copy(),
+            classes=names,
+            epochs=tuple(range(1, self.epochs + 1)),
+            planned_epochs=planned,
+            provenance=record("record", settings, {}),
+        )
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Everything recorded so far, the unfinished epoch included, as arrays by name."""
@@ -160,16 +188,20 @@ class Recorder:
         return {
             "outputs": np.array(kept, dtype=np.float32).reshape(len(kept), self.n, self.classes),
             "losses": np.array(self._losses, dtype=np.float32).reshape(self.epochs, self.n),
-            "targets": self._targets.copy(), "known": self._known.copy(),
-            "now": self._now.copy(), "seen": self._seen.copy(),
+            "targets": self._targets.copy(),
+            "known": self._known.copy(),
+            "now": self._now.copy(),
+            "seen": self._seen.copy(),
         }
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
         """Go on from what `state_dict` gave; the recorder must have been made for the same data."""
         own = self.state_dict()
         if not isinstance(state, Mapping) or set(state) != set(own):
-            raise InputError(f"state of {OWNER} must hold {', '.join(own)}; got "
-                             f"{', '.join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__}.")
+            raise InputError(
+                f"state of {OWNER} must hold {', '.join(own)}; got "
+                f"{', '.join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__}."
+            )
         given = {name: _array(value) for name, value in state.items()}
         finished = len(given["losses"])
         kept = finished if self.task == "classification" else min(finished, 1)
@@ -177,8 +209,10 @@ class Recorder:
         for name, value in own.items():
             shape = (*epochs[name], *value.shape[1:]) if name in epochs else value.shape
             if given[name].shape != shape or given[name].dtype.kind != value.dtype.kind:
-                raise InputError(f"state of {OWNER} does not fit: {name} must be {value.dtype} of shape {shape}; got "
-                                 f"{given[name].dtype} of shape {given[name].shape}.")
+                raise InputError(
+                    f"state of {OWNER} does not fit: {name} must be {value.dtype} of shape {shape}; got "
+                    f"{given[name].dtype} of shape {given[name].shape}."
+                )
         self._losses = [np.array(row, dtype=np.float32) for row in given["losses"]]
         gone = np.zeros((0, self.classes), dtype=np.float32)
         self._outputs = [gone] * (finished - kept) + [np.array(row, dtype=np.float32) for row in given["outputs"]]
@@ -188,17 +222,21 @@ class Recorder:
 
     def _positions(self, where: NDArray[Any]) -> NDArray[np.int64]:
         if where.ndim != 1 or where.size == 0 or where.dtype.kind not in "iu":
-            raise InputError(f"positions of {OWNER}.log must be a non-empty vector of whole numbers; got "
-                             f"{where.dtype} of shape {where.shape}.")
+            raise InputError(
+                f"positions of {OWNER}.log must be a non-empty vector of whole numbers; got "
+                f"{where.dtype} of shape {where.shape}."
+            )
         low, high = int(where.min()), int(where.max())
         if low < 0 or high >= self.n:
-            raise InputError(f"positions of {OWNER}.log must be from 0 to {self.n - 1}; got "
-                             f"{low if low < 0 else high}.")
+            raise InputError(
+                f"positions of {OWNER}.log must be from 0 to {self.n - 1}; got {low if low < 0 else high}."
+            )
         ordered = np.sort(where)
         twice = ordered[1:] == ordered[:-1]
         if twice.any():
-            raise InputError(f"positions of {OWNER}.log must not repeat within a batch; "
-                             f"{int(ordered[1:][twice][0])} does.")
+            raise InputError(
+                f"positions of {OWNER}.log must not repeat within a batch; {int(ordered[1:][twice][0])} does."
+            )
         return where.astype(np.int64, copy=False)
 
     def _rows(self, name: str, values: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -206,36 +244,47 @@ class Recorder:
         if values.ndim == 1 and self.task == "regression" and self.classes == 1:
             values = values[:, None]
         if values.shape != (rows, self.classes) or values.dtype.kind not in "fiu":
-            raise InputError(f"{name} of {OWNER}.log must be numbers of shape ({rows}, {self.classes}), a row for "
-                             f"each position; got {values.dtype} of shape {values.shape}.")
+            raise InputError(
+                f"{name} of {OWNER}.log must be numbers of shape ({rows}, {self.classes}), a row for "
+                f"each position; got {values.dtype} of shape {values.shape}."
+            )
         return values
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
         if self.task == "regression":
             targets = checks.finite("targets", f"{OWNER}.log", self._rows("targets", targets, where.size))
         elif targets.shape != where.shape or targets.dtype.kind not in "iu":
-            raise InputError(f"targets of {OWNER}.log must be {where.size} class number(s), one for each position; "
-                             f"got {targets.dtype} of shape {targets.shape}.")
+            raise InputError(
+                f"targets of {OWNER}.log must be {where.size} class number(s), one for each position; "
+                f"got {targets.dtype} of shape {targets.shape}."
+            )
         elif int(targets.min()) < 0 or int(targets.max()) >= self.classes:
             wrong = int(targets.min()) if int(targets.min()) < 0 else int(targets.max())
-            raise InputError(f"targets of {OWNER}.log must be class numbers from 0 to {self.classes - 1}; got "
-                             f"{wrong}.")
+            raise InputError(
+                f"targets of {OWNER}.log must be class numbers from 0 to {self.classes - 1}; got {wrong}."
+            )
         old = self._targets[where]
         changed = self._known[where] & (old != targets).reshape(where.size, -1).any(1)
         if changed.any():
             first = int(np.argmax(changed))
-            raise InputError(f"targets of {OWNER}.log must stay the same; that of position {int(where[first])} was "
-                             f"{old[first]} and is {targets[first]} in epoch {self.epochs + 1}.")
+            raise InputError(
+                f"targets of {OWNER}.log must stay the same; that of position {int(where[first])} was "
+                f"{old[first]} and is {targets[first]} in epoch {self.epochs + 1}."
+            )
         self._targets[where] = targets
         self._known[where] = True
 
     def _fill(self, epoch: int) -> None:
         gap = ~self._seen
-        what = (f"{int(gap.sum())} of {self.n} examples were not logged in epoch {epoch}, the first at position "
-                f"{int(np.argmax(gap))}")
+        what = (
+            f"{int(gap.sum())} of {self.n} examples were not logged in epoch {epoch}, the first at position "
+            f"{int(np.argmax(gap))}"
+        )
         if self.missing == "error":
-            raise InputError(f"end_epoch of {OWNER} needs every example; {what} (missing='carry' keeps the values "
-                             "of the epoch before).")
+            raise InputError(
+                f"end_epoch of {OWNER} needs every example; {what} (missing='carry' keeps the values "
+                "of the epoch before)."
+            )
         if not self.epochs:
             raise InputError(f"end_epoch of {OWNER} has no epoch before to carry values from; {what}.")
         self._now[gap] = self._outputs[-1][gap]
@@ -256,9 +305,15 @@ class Recorder:
         return losses
 
 
-def eval_pass(recorder: Recorder, model: torch.nn.Module, dataset: Any, *, batch: int = 256,
-              forward: Callable[[Any], tuple[torch.Tensor, torch.Tensor]],
-              collate: Callable[[list[Any]], Any] | None = None) -> None:
+def eval_pass(
+    recorder: Recorder,
+    model: torch.nn.Module,
+    dataset: Any,
+    *,
+    batch: int = 256,
+    forward: Callable[[Any], tuple[torch.Tensor, torch.Tensor]],
+    collate: Callable[[list[Any]], Any] | None = None,
+) -> None:
     """Record one epoch by a pass over a data set in order, in eval mode, without gradients.
 
     Neither torch's random state nor the mode of any layer is changed, so that a training goes the same way
@@ -285,11 +340,13 @@ def eval_pass(recorder: Recorder, model: torch.nn.Module, dataset: Any, *, batch
     from ..models.features import eval_mode
 
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-        raise InputError(f"a data set that is recorded must have a length and be indexed; got a "
-                         f"{type(dataset).__name__}.")
+        raise InputError(
+            f"a data set that is recorded must have a length and be indexed; got a {type(dataset).__name__}."
+        )
     if len(dataset) != recorder.n:
-        raise InputError(f"n of {OWNER} must be the length of the data set it records, {len(dataset)}; got "
-                         f"{recorder.n}.")
+        raise InputError(
+            f"n of {OWNER} must be the length of the data set it records, {len(dataset)}; got {recorder.n}."
+        )
     loader = DataLoader(dataset, batch_size=batch, shuffle=False, collate_fn=collate)
     start = 0
     with eval_mode(model), torch.random.fork_rng(devices=[]), torch.no_grad():

@@ -1,0 +1,189 @@
+"""The arms of a study: the subsets under test, random ones of the same sizes, and the full data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import checks
+from ..artefacts import Source, Subset
+from ..artefacts.balance import class_balance
+from ..artefacts.study import Arm
+from ..errors import InputError
+from ..seeds import stream
+from .ledger import STAGES
+from .trainings import Training, file_name, json_ready
+
+__all__ = ["FULL", "PlannedArm", "plan"]
+
+FULL = "full"
+RANDOM = "random"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedArm:
+    """An arm and what it trains on under each seed."""
+
+    arm: Arm
+    subsets: Mapping[int, Subset]
+    folder: str
+
+    def training(self, seed: int) -> Training:
+        """Its training under one seed."""
+        return Training(self.arm.name, self.subsets[seed], seed, f"study/trainings/{self.folder}")
+
+
+def plan(
+    source: Source,
+    subsets: object,
+    seeds: Sequence[int],
+    *,
+    random: bool,
+    full: bool,
+    seed: int,
+    costs: Mapping[str, Mapping[str, float]],
+) -> list[PlannedArm]:
+    """All arms: full, random from the largest size to the smallest, then the subsets in the order given."""
+    given = _given(source, subsets, seeds)
+    for name in costs:
+        if name not in given:
+            raise InputError(
+                f"costs of evaluate name the arm {name!r}; the subsets are {', '.join(given) or 'none'}."
+            )
+    planned: list[PlannedArm] = []
+    if full:
+        everything = Subset(source.ids)
+        planned.append(_arm(source, FULL, "full", dict.fromkeys(seeds, everything), FULL))
+    baselines: dict[int, str] = {}
+    if random:
+        sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
+        if full and len(source) in sizes:
+            baselines[len(source)] = FULL  # a random draw of everything is everything
+        baselines |= _random_names(sizes - set(baselines), len(source))
+        for size in sorted(sizes, reverse=True):
+            if baselines[size] != FULL:
+                draws = {number: _draw(source, size, seed, number) for number in seeds}
+                # The folder names the count: another size added later must not rename it.
+                planned.append(_arm(source, baselines[size], "random", draws, f"{RANDOM}@{size}"))
+    for name, by_seed in given.items():
+        size = len(next(iter(by_seed.values())))
+        planned.append(
+            _arm(
+                source,
+                name,
+                "subset",
+                by_seed,
+                file_name(name),
+                baselines.get(size),
+                _cost(name, costs.get(name, {})),
+            )
+        )
+    if not planned:
+        raise InputError("evaluate needs something to train on: a subset in subsets=, or full=True.")
+    return planned
+
+
+def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, dict[int, Subset]]:
+    """The subsets of each arm by seed, checked."""
+    if not isinstance(subsets, Mapping):
+        raise InputError(
+            "subsets of evaluate must be a mapping from names to Subsets, such as {'mine': subset}; got "
+            f"{type(subsets).__name__}."
+        )
+    given: dict[str, dict[int, Subset]] = {}
+    for name, value in subsets.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"names in subsets of evaluate must be words; got {name!r}.")
+        if name == FULL or name.startswith(RANDOM):
+            raise InputError(
+                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r}, which "
+                f"evaluate adds itself; got {name!r}."
+            )
+        given[name] = _by_seed(name, value, seeds)
+        for subset in {id(s): s for s in given[name].values()}.values():
+            _check(source, name, subset)
+    return given
+
+
+def _by_seed(name: str, value: object, seeds: Sequence[int]) -> dict[int, Subset]:
+    """One Subset for each seed: the same, or each seed its own."""
+    owner = f"subsets of evaluate: {name!r}"
+    found: dict[Any, Any]
+    if isinstance(value, Subset):
+        return dict.fromkeys(seeds, value)
+    if isinstance(value, Mapping):
+        missing = [number for number in seeds if number not in value]
+        if missing:
+            raise InputError(f"{owner} must have a Subset for each seed; seed {missing[0]} has none.")
+        found = {number: value[number] for number in seeds}
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != len(seeds):
+            raise InputError(f"{owner} must have one Subset a seed, {len(seeds)} in all; got {len(value)}.")
+        found = dict(zip(seeds, value, strict=True))
+    else:
+        raise InputError(f"{owner} must be a Subset, or one a seed; got {type(value).__name__}.")
+    for subset in found.values():
+        if not isinstance(subset, Subset):
+            raise InputError(f"{owner} must hold Subsets; got {type(subset).__name__}.")
+    sizes = sorted({len(subset) for subset in found.values()})
+    if len(sizes) > 1:
+        raise InputError(f"{owner} must have the same size under every seed; got {sizes[0]} to {sizes[-1]}.")
+    return found
+
+
+def _check(source: Source, name: str, subset: Subset) -> None:
+    if len(subset) < 2:
+        raise InputError(f"subset {name!r} of evaluate must have at least 2 examples to train on; got {len(subset)}.")
+    try:
+        subset.indices(source)
+    except InputError as error:
+        raise InputError(f"subset {name!r} of evaluate was not chosen from this data: {error}") from None
+
+
+def _random_names(sizes: set[int], total: int) -> dict[int, str]:
+    """`random@FRACTION` for each size, `random@COUNT` for sizes whose fractions round alike."""
+    short = {size: f"{size / total:.3g}" for size in sizes}
+    alike = [text for text in short.values() if list(short.values()).count(text) > 1]
+    return {size: f"{RANDOM}@{size if text in alike else text}" for size, text in short.items()}
+
+
+def _draw(source: Source, size: int, seed: int, number: int) -> Subset:
+    """A fresh random subset; drawn in canonical order, so that the order of the source has no say."""
+    rng = stream(seed, "random arm", size, number)
+    return Subset(source.ids[source.order[rng.choice(len(source), size, replace=False)]])
+
+
+def _cost(name: str, stages: object) -> dict[str, float]:
+    if not isinstance(stages, Mapping):
+        raise InputError(f"costs of evaluate must map {name!r} to seconds by stage; got {type(stages).__name__}.")
+    for stage in stages:
+        checks.choice("costs", "evaluate", stage, STAGES)
+    return {
+        stage: checks.number(f"costs ({stage} of {name!r})", "evaluate", seconds, low=0)
+        for stage, seconds in stages.items()
+    }
+
+
+def _arm(
+    source: Source,
+    name: str,
+    kind: Any,
+    subsets: Mapping[int, Subset],
+    folder: str,
+    baseline: str | None = None,
+    cost: Mapping[str, float] | None = None,
+) -> PlannedArm:
+    different = list({subset.fingerprint: subset for subset in subsets.values()}.values())
+    size = len(different[0])
+    balance = None
+    if source.task == "classification" and source.labels is not None:
+        labels = source.labels
+        balance = float(np.mean([class_balance(labels[s.indices(source)], len(source.classes)) for s in different]))
+    # Subsets drawn anew each seed have as many certificates, and none speaks for the arm.
+    certificate = json_ready(dict(different[0].certificate)) if len(different) == 1 else {}
+    return PlannedArm(
+        Arm(name, kind, size, size / len(source), baseline, balance, dict(cost or {}), certificate), subsets, folder
+    )

@@ -1,0 +1,219 @@
+"""evaluate: train on subsets, on random ones of the same size and on everything, and compare seed by seed.
+
+For every seed all arms start from the same weights, so differences are paired by seed and the luck of an
+initialisation cancels. Random is drawn anew for each seed, at the budget and the number of optimiser steps
+of the subset it is the baseline of. Nothing here knows how a subset was chosen: every method is retrained on
+the same path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import checks
+from ..artefacts import Outcome, Source, Study, Subset, record
+from ..engine import Engine, Local
+from ..engine.local import describe as describe_engine
+from ..errors import InputError
+from ..models import build, choose
+from ..models.identity import describe as describe_model
+from ..seeds import several as seeds_from
+from ..store import Run
+from ..training import Recipe
+from .arms import PlannedArm, plan
+from .exams import exams, overlap, trainable
+from .trainings import Protocol, Result, json_ready, retrain_all
+
+__all__ = ["evaluate"]
+
+Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
+
+
+def evaluate(
+    source: Source,
+    subsets: Subsets,
+    *,
+    test: Source | Mapping[str, Source],
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int | Sequence[int] = 5,
+    match_iterations: float = 0.0,
+    random: bool = True,
+    full: bool = True,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
+) -> Study:
+    """Retrain on subsets and compare with random ones and with everything.
+
+    Parameters
+    ----------
+    source
+        The training data the subsets were chosen from, labelled or with a regression target.
+    subsets
+        What to compare, by name. A method that draws anew may give one Subset a seed, in a sequence or by
+        seed. The names `full` and `random...` are taken.
+    test
+        The test set; or several by name, of which the first is the one that claims are made on. How many of
+        its examples are also in the source (by id, where ids are made from content) is noted in the
+        provenance under `overlap`.
+    model
+        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed) or a
+        function that makes one.
+    recipe
+        How to train.
+    seeds
+        How many trainings of each arm, or their seeds.
+    match_iterations
+        0 trains every arm for the same epochs, 1 for the same number of optimiser steps, in between in
+        between.
+    random
+        Whether to add, for each size, a random subset of that size, drawn anew for each seed.
+    full
+        Whether to add the full data.
+    seed
+        Decides everything random together with `seeds`.
+    out
+        A run directory. Finished trainings are kept in it one by one, so that a study that is repeated, or
+        asked for with more seeds or arms, trains only what is missing; the study lies in `out`/study.
+    engine
+        Where trainings run.
+    costs
+        What each subset cost to find: seconds by stage (`observe`, `score`, `select`, `search`), for the
+        ledger.
+
+    Returns
+    -------
+    Study
+        What was asked for in this call, whatever else the run directory holds.
+    """
+    trainable("evaluate", source)
+    tests = exams("evaluate", source, test)
+    how = recipe_of("evaluate", recipe)
+    numbers = seeds_from("evaluate", seeds)
+    checks.number("match_iterations", "evaluate", match_iterations, low=0, high=1)
+    checks.integer("seed", "evaluate", seed, low=0)
+    runner = engine_of("evaluate", engine)
+    if costs is not None and not isinstance(costs, Mapping):
+        raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
+    arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {})
+    network = network_of(source, model)
+    settings = {
+        "model": describe_model(network),
+        "recipe": how.settings(),
+        "seeds": numbers,
+        "match_iterations": match_iterations,
+        "seed": seed,
+        **describe_engine(runner),
+    }
+    asked = {
+        "command": "evaluate",
+        "source": source.fingerprint,
+        **settings,
+        "tests": {name: found.fingerprint for name, found in tests.items()},
+        "arms": [planned.arm.name for planned in arms],
+    }
+    with Run.opened(out, asked) as run:
+        protocol = Protocol(source, tuple(tests.values()), network, how, float(match_iterations), seed)
+        trainings = [planned.training(number) for number in numbers for planned in arms]
+        results = retrain_all(run, runner, protocol, trainings, "training")
+        done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
+        provenance = _provenance(source, tests, arms, settings, protocol)
+        study = _study(source, tests, arms, numbers, done, float(match_iterations), provenance)
+        return run.put("study", study, 0.0, key=provenance)
+
+
+def recipe_of(owner: str, recipe: object) -> Recipe:
+    """The recipe, the usual one if none is given."""
+    if recipe is None:
+        return Recipe()
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"recipe of {owner} must be a Recipe; got {type(recipe).__name__}.")
+    return recipe
+
+
+def engine_of(owner: str, engine: Any) -> Engine:
+    """The engine, this machine if none is given."""
+    if engine is None:
+        return Local()
+    if not callable(getattr(engine, "map", None)):
+        raise InputError(
+            f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}."
+        )
+    return engine  # type: ignore[no-any-return]
+
+
+def network_of(source: Source, model: Any) -> Any:
+    """The model with `auto` resolved, built once so that one that does not fit is refused before any training."""
+    network = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
+    build(network, classes=source.outputs, shape=source.shape)
+    return network
+
+
+def _study(
+    source: Source,
+    tests: Mapping[str, Source],
+    arms: Sequence[PlannedArm],
+    seeds: Sequence[int],
+    done: Mapping[tuple[str, int], Result],
+    match_iterations: float,
+    provenance: dict[str, Any],
+) -> Study:
+    outcomes = []
+    for planned in arms:
+        for number in seeds:
+            result = done[planned.arm.name, number]
+            for name, marks in zip(tests, result.marks, strict=True):
+                outcomes.append(
+                    Outcome(
+                        planned.arm.name,
+                        number,
+                        name,
+                        marks.value,
+                        marks.loss,
+                        marks.per_class,
+                        result.iterations,
+                        result.seconds,
+                    )
+                )
+    return Study(
+        metric="accuracy" if source.task == "classification" else "r2",
+        arms=tuple(planned.arm for planned in arms),
+        outcomes=tuple(outcomes),
+        tests=tuple(tests),
+        classes=source.classes,
+        match_iterations=match_iterations,
+        provenance=provenance,
+    )
+
+
+def _provenance(
+    source: Source,
+    tests: Mapping[str, Source],
+    arms: Sequence[PlannedArm],
+    settings: Mapping[str, Any],
+    protocol: Protocol,
+) -> dict[str, Any]:
+    chosen = [planned for planned in arms if planned.arm.kind == "subset"]
+    parameters = {
+        **settings,
+        "steps": {planned.arm.name: protocol.steps(planned.arm.size) for planned in arms},
+        "overlap": {name: overlap(source, found) for name, found in tests.items()},
+    }
+    inputs = {
+        "source": source.provenance,
+        "tests": {name: found.provenance for name, found in tests.items()},
+        "subsets": {planned.arm.name: _origin(planned) for planned in chosen},
+    }
+    return json_ready(record("evaluate", parameters, inputs))  # type: ignore[no-any-return]
+
+
+def _origin(planned: PlannedArm) -> dict[str, Any]:
+    prints = {seed: subset.fingerprint for seed, subset in planned.subsets.items()}
+    first = next(iter(planned.subsets.values()))
+    if len(set(prints.values())) == 1:
+        return {"fingerprint": first.fingerprint, "provenance": dict(first.provenance)}
+    return {"fingerprints": {str(seed): text for seed, text in prints.items()}, "provenance": dict(first.provenance)}

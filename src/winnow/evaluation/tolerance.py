@@ -1,0 +1,326 @@
+"""The smallest fraction that stays within a tolerance, found by a short search on validation data.
+
+The full data and each fraction tried are trained on under the same seeds. With q_si the quality of the model of
+seed s on validation example i (right or wrong; for regression see `trainings`), d_si = q_si(full) -
+q_si(subset), S seeds and n examples, the loss is D = mean of d_si, and its upper confidence limit
+
+    U = D + sqrt( (t se_seeds)^2 + (z se_examples)^2 )
+    se_seeds    = sd over s of (mean over i of d_si) / sqrt(S)
+    se_examples = sd over i of (mean over s of d_si) / sqrt(n)
+
+with t and z the one-sided quantiles of Student's distribution (S - 1 degrees of freedom) and of the normal one.
+The first term is the luck of training, the second that of the validation set; noise of seed and example
+together enters both, so their sum errs on the safe side. For right and wrong one example lost and one
+gained are added to se_examples, so that agreement on a few examples is not taken for certainty.
+
+A fraction holds if U <= tolerance. Several fractions are tried and the smallest that holds is taken, which
+favours luck; each limit is therefore taken at confidence 1 - (1 - confidence) / probes (Bonferroni), and the
+stated confidence is that of the whole search.
+
+Where to look next is decided by `curve.fit`, within the bracket of the largest fraction that failed and the
+smallest that held. Only what was measured is ever claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import checks
+from ..artefacts import Source, Subset
+from ..engine import Engine
+from ..errors import InputError
+from ..seeds import several as seeds_from
+from ..store import Run
+from ..training import Recipe
+from .curve import fit
+from .evaluating import engine_of, network_of, recipe_of
+from .exams import exam, trainable
+from .trainings import Protocol, Training, retrain_all
+
+__all__ = ["Probe", "Search", "smallest_within", "upper_limit"]
+
+OWNER = "the search within a tolerance"
+CLOSE = 1.15  # a bracket whose ends differ by less is not worth another round of trainings
+FIRST = 0.5
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One fraction tried: what it kept, the mean loss, its upper limit, and whether that is within tolerance."""
+
+    fraction: float
+    size: int
+    value: float
+    loss: float
+    upper: float
+    holds: bool
+
+
+def smallest_holding(found: Iterable[Probe]) -> Probe | None:
+    """The smallest fraction that held, if any did."""
+    return min((probe for probe in found if probe.holds), key=lambda probe: probe.size, default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search found.
+
+    Parameters
+    ----------
+    keep
+        The smallest fraction that held; 1 if none did.
+    subset
+        Its examples; None if none held and everything is kept.
+    probes
+        Everything that was measured, in the order tried.
+    tolerance, confidence
+        What was asked for.
+    metric
+        `accuracy` or `r2`.
+    full_value
+        The metric of the full data on the validation set, mean over seeds.
+    validation
+        Number of validation examples.
+    seeds
+        Trainings of each fraction.
+    looks
+        How many fractions the limits are corrected for.
+    """
+
+    keep: float
+    subset: Subset | None
+    probes: tuple[Probe, ...]
+    tolerance: float
+    confidence: float
+    metric: str
+    full_value: float
+    validation: int
+    seeds: tuple[int, ...]
+    looks: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        sure = f"{100 * self.confidence:g} % confidence"
+        basis = f"on {self.validation} validation examples over {len(self.seeds)} seeds"
+        within = f"stays within {self.tolerance:g} of the full data's {self.metric} {basis} with {sure}"
+        won = self.winner
+        if won is not None:
+            return (
+                f"{won.fraction:.3g} is the smallest of {len(self.probes)} fractions tried that {within}; "
+                f"it loses {won.loss:.4g}, at most {won.upper:.4g}."
+            )
+        nearest = min(self.probes, key=lambda probe: probe.upper, default=None)
+        why = (
+            ""
+            if nearest is None
+            else (f"; the closest, {nearest.fraction:.3g}, loses {nearest.loss:.4g}, at most {nearest.upper:.4g}")
+        )
+        return f"None of the {len(self.probes)} fractions tried {within}{why}. Everything is kept."
+
+    @property
+    def winner(self) -> Probe | None:
+        """The smallest fraction that held."""
+        return smallest_holding(self.probes)
+
+    def certificate(self) -> dict[str, Any]:
+        """What was asked for and measured, in JSON-like values."""
+        return {
+            "claim": self.sentence,
+            "holds": self.subset is not None,
+            "metric": self.metric,
+            "tolerance": self.tolerance,
+            "confidence": self.confidence,
+            "correction": f"one-sided limits, each at confidence 1 - {1 - self.confidence:.6g} / {self.looks} "
+            f"(Bonferroni), because up to {self.looks} fractions are tried and the smallest that holds "
+            "is taken",
+            "full_value": self.full_value,
+            "validation_examples": self.validation,
+            "seeds": list(self.seeds),
+            "measured": [asdict(probe) for probe in self.probes],
+            **self.settings,
+        }
+
+
+def smallest_within(
+    tolerance: float,
+    choose: Callable[[float], Subset],
+    source: Source,
+    validation: Source,
+    *,
+    run: Run,
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 5,
+    confidence: float = 0.95,
+    probes: int = 6,
+    smallest: float = 0.05,
+    match_iterations: float = 0.0,
+    seed: int = 0,
+    engine: Engine | None = None,
+) -> Search:
+    """Find the smallest fraction whose accuracy (R2 for regression) stays within a tolerance.
+
+    Parameters
+    ----------
+    tolerance
+        How much of the metric may be lost, as a number: 0.005 is half a point of accuracy.
+    choose
+        Gives the subset for a fraction of the source.
+    source
+        The training data, without the validation examples.
+    validation
+        Held-out examples to measure on; never the test set.
+    run
+        Where finished trainings are kept.
+    model, recipe
+        What to train and how.
+    seeds
+        Trainings of each fraction, or their seeds; at least two.
+    confidence
+        Of the claim that the loss is within the tolerance.
+    probes
+        How many fractions to try at most.
+    smallest
+        The smallest fraction to try.
+    match_iterations
+        As for `evaluate`.
+    seed
+        Decides everything random together with `seeds`.
+    engine
+        Where trainings run.
+    """
+    checks.number("tolerance", OWNER, tolerance, low=0, high=1, open_high=True)
+    trainable(OWNER, source)
+    measured_on = exam("validation", OWNER, source, validation)
+    if len(measured_on) < 2:
+        raise InputError(f"validation of {OWNER} must have at least 2 examples; got {len(measured_on)}.")
+    numbers = seeds_from(OWNER, seeds, low=2)
+    checks.number("confidence", OWNER, confidence, low=0.5, high=1, open_high=True)
+    checks.integer("probes", OWNER, probes, low=1)
+    checks.number("smallest", OWNER, smallest, low=0, high=1, open_low=True, open_high=True)
+    checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
+    protocol = Protocol(
+        source,
+        (measured_on,),
+        network_of(source, model),
+        recipe_of(OWNER, recipe),
+        float(match_iterations),
+        seed,
+        "search",
+        keep_examples=True,
+    )
+    ask = _Asker(protocol, tuple(numbers), run, engine_of(OWNER, engine), tolerance, 1 - (1 - confidence) / probes)
+    full = ask.qualities("full", Subset(source.ids), "full")
+    found, chosen = _probe(ask, choose, full, probes, max(smallest, 2 / len(source)))
+    won = smallest_holding(found)
+    return Search(
+        keep=1.0 if won is None else won.fraction,
+        subset=None if won is None else chosen[won.size],
+        probes=tuple(found),
+        tolerance=tolerance,
+        confidence=confidence,
+        metric="accuracy" if source.task == "classification" else "r2",
+        full_value=float(full.mean()),
+        validation=len(measured_on),
+        seeds=tuple(numbers),
+        looks=probes,
+        settings={"match_iterations": float(match_iterations)},
+    )
+
+
+def upper_limit(differences: NDArray[np.float64], confidence: float, *, binary: bool) -> tuple[float, float]:
+    """Mean of the differences (seeds x examples) and its one-sided upper limit; see the module's formula.
+
+    Parameters
+    ----------
+    differences
+        What each example loses under each seed.
+    confidence
+        Of this one limit.
+    binary
+        Whether examples are right or wrong, so that one lost and one gained are added.
+    """
+    from scipy import stats
+
+    seeds, examples = differences.shape
+    centre = float(differences.mean())
+    by_seed, by_example = differences.mean(1), differences.mean(0)
+    if binary:
+        by_example = np.append(by_example, [1.0, -1.0])
+    luck = stats.t.ppf(confidence, seeds - 1) * by_seed.std(ddof=1) / math.sqrt(seeds)
+    sampling = stats.norm.ppf(confidence) * by_example.std(ddof=1) / math.sqrt(examples)
+    return centre, centre + float(math.hypot(luck, sampling))
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Trains on a subset under every seed and says how it compares."""
+
+    protocol: Protocol
+    seeds: tuple[int, ...]
+    run: Run
+    engine: Engine
+    tolerance: float
+    confidence: float
+
+    def qualities(self, arm: str, subset: Subset, folder: str) -> NDArray[np.float64]:
+        """Quality of each validation example under each seed."""
+        trainings = [Training(arm, subset, number, f"search/{folder}") for number in self.seeds]
+        results = retrain_all(self.run, self.engine, self.protocol, trainings, f"trying {arm}")
+        return np.array([result.marks[0].examples for result in results], dtype=np.float64)
+
+    def probe(self, fraction: float, subset: Subset, full: NDArray[np.float64]) -> Probe:
+        """Whether a subset holds."""
+        size = len(subset)
+        ours = self.qualities(f"{fraction:.3g}", subset, f"size-{size}")
+        loss, upper = upper_limit(full - ours, self.confidence, binary=self.protocol.source.task == "classification")
+        return Probe(
+            size / len(self.protocol.source), size, float(ours.mean()), loss, upper, bool(upper <= self.tolerance)
+        )
+
+
+def _probe(
+    ask: _Asker, choose: Callable[[float], Subset], full: NDArray[np.float64], probes: int, smallest: float
+) -> tuple[list[Probe], dict[int, Subset]]:
+    """Try fractions until the bracket is close or the probes are used up."""
+    found: list[Probe] = []
+    chosen: dict[int, Subset] = {}
+    while len(found) < probes:
+        fraction = next_fraction(found, ask.tolerance, smallest)
+        if fraction is None:
+            break
+        subset = choose(fraction)
+        subset.indices(ask.protocol.source)  # refuses ids that are not the source's
+        if len(subset) in chosen or len(subset) < 2 or len(subset) >= len(ask.protocol.source):
+            break  # sizes are whole numbers: there is nothing left in between
+        chosen[len(subset)] = subset
+        found.append(ask.probe(fraction, subset, full))
+    return found, chosen
+
+
+def next_fraction(found: list[Probe], tolerance: float, smallest: float) -> float | None:
+    """The fraction to try next, or None if it is not worth trying another."""
+    high = min((probe.fraction for probe in found if probe.holds), default=1.0)
+    low = max((probe.fraction for probe in found if not probe.holds), default=None)
+    floor = smallest if low is None else low
+    if high / floor < CLOSE:
+        return None
+    if not found:
+        return FIRST if smallest < FIRST else math.sqrt(smallest)
+    # The limit, not the loss, must be within the tolerance: leave room for its distance from the loss.
+    margin = float(np.mean([probe.upper - probe.loss for probe in found]))
+    curve = fit([probe.fraction for probe in found], [probe.loss for probe in found])
+    wanted = curve.fraction(tolerance - margin)
+    width = math.log(high / floor)
+    # Away from ends that are known; the smallest fraction itself may be tried while it has not been.
+    lowest = math.log(floor) + (0.0 if low is None else 0.2 * width)
+    highest = math.log(high) - 0.2 * width
+    return math.exp(min(max(math.log(max(wanted, 1e-9)), lowest), highest))

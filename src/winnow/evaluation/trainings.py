@@ -1,0 +1,254 @@
+"""One training of a study or a search: train on some examples, measure on others, keep what was measured.
+
+Everything that is retrained to prove something goes through `retrain`, whichever method chose the examples.
+A training is a step of a run: its key is a fingerprint of all that its result depends on, so that a study
+that grows by seeds, arms or methods trains only what it has not trained before.
+
+Each test example gets a quality q_i: 1 where the prediction is right and 0 where it is wrong; for regression
+
+    q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
+
+with the variance over the test set. The metric, accuracy or R2, is in both cases the mean of q_i.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Source, Subset
+from ..engine import Engine, Job, run_jobs
+from ..engine.local import describe as describe_engine
+from ..errors import DivergedError, InputError, StoreError
+from ..models import build
+from ..models.identity import describe as describe_model
+from ..seeds import number as seed_number
+from ..store import Run, atomic, fingerprint, read_json
+from ..training import Feed, Recipe, hold, predict, train
+
+__all__ = ["Marks", "Protocol", "Result", "Training", "file_name", "json_ready", "retrain", "retrain_all"]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What one trained model reached on one test set; `examples` are the q_i where they were asked for."""
+
+    value: float
+    loss: float
+    per_class: tuple[float, ...]
+    examples: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one training: steps and seconds of it, and the marks on each test set in order."""
+
+    iterations: int
+    seconds: float
+    marks: tuple[Marks, ...]
+
+    def save(self, path: str | Path) -> Path:
+        """Write JSON, NaN as null."""
+        about = {"winnow": "training", **asdict(self)}
+        with atomic(path) as part:
+            part.write_text(json.dumps(json_ready(about), sort_keys=True, allow_nan=False) + "\n")
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read what `save` wrote."""
+        about = read_json(path)
+        if not isinstance(about, dict) or about.get("winnow") != "training":
+            raise StoreError(f"{path} does not hold the result of a training.")
+        marks = tuple(
+            Marks(
+                m["value"],
+                m["loss"],
+                tuple(math.nan if v is None else v for v in m["per_class"]),
+                tuple(m["examples"]),
+            )
+            for m in about["marks"]
+        )
+        return cls(about["iterations"], about["seconds"], marks)
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """What all trainings of a comparison share.
+
+    Parameters
+    ----------
+    source
+        Everything there is to train on.
+    tests
+        What to measure on, with the classes of the source.
+    model
+        Name of a network, a torch module (its architecture) or a function that makes one.
+    recipe
+        How to train.
+    match_iterations
+        0: the recipe's epochs on any subset; 1: as many steps as on everything.
+    seed
+        Decides, together with the training's own seed, initial weights, shuffles and augmentation.
+    purpose
+        Keeps the random streams of a search and of a study apart, so that a study is no repetition of the
+        very trainings a search chose by.
+    keep_examples
+        Whether to keep the q_i.
+    """
+
+    source: Source
+    tests: tuple[Source, ...]
+    model: Any
+    recipe: Recipe
+    match_iterations: float = 0.0
+    seed: int = 0
+    purpose: str = "study"
+    keep_examples: bool = False
+
+    def steps(self, size: int) -> int:
+        """Optimiser steps of a training on that many examples."""
+        return self.recipe.matched_steps(size, len(self.source), self.match_iterations)
+
+    @cached_property
+    def held(self) -> Protocol:
+        """The same with examples decoded into memory, once for all workers; not done unless something is trained."""
+        return replace(self, source=hold(self.source), tests=tuple(hold(test) for test in self.tests))
+
+    @cached_property
+    def shared_key(self) -> str:
+        """Fingerprint of what the trainings share and their results depend on."""
+        return fingerprint(
+            self.source.fingerprint,
+            [test.fingerprint for test in self.tests],
+            describe_model(self.model),
+            self.recipe.settings(),
+            self.seed,
+            self.purpose,
+            self.keep_examples,
+        )
+
+    def key(self, subset: Subset, seed: int, engine: Engine) -> list[Any]:
+        """All that the result of one training depends on."""
+        return [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One training to do: which examples, under which seed, and what to call it."""
+
+    arm: str
+    subset: Subset
+    seed: int
+    folder: str
+
+    def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
+        """The step of a run that does it."""
+        name = f"{self.folder}/seed-{self.seed}"
+        return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine), f"{name}.json")
+
+
+def retrain_all(
+    run: Run, engine: Engine, protocol: Protocol, trainings: Sequence[Training], label: str
+) -> list[Result]:
+    """Results of trainings in order, finished ones loaded, missing ones done by the engine."""
+    jobs = [training.job(protocol, engine) for training in trainings]
+    if any(run.get(job.name, Result, key=job.key) is None for job in jobs):
+        jobs = [training.job(protocol.held, engine) for training in trainings]
+    return run_jobs(run, engine, retrain, jobs, Result, label)
+
+
+def retrain(item: tuple[Protocol, Training]) -> Result:
+    """Train one fresh model and measure it."""
+    protocol, training = item
+    source, subset, recipe = protocol.source, training.subset, protocol.recipe
+    feed = Feed(source.at(subset.indices(source)))  # canonical: both the feed and the subset are sorted by id
+    # The words do not name the arm: all arms of a seed start from the same weights.
+    model = build(
+        protocol.model,
+        classes=source.outputs,
+        shape=source.shape,
+        seed=seed_number(protocol.seed, protocol.purpose, "init", training.seed),
+    )
+    where = f"arm {training.arm!r}, seed {training.seed}"
+    number = seed_number(protocol.seed, protocol.purpose, "training", training.seed)
+    try:
+        done = train(
+            model,
+            feed,
+            recipe,
+            number,
+            weights=subset.weights if subset.weighted else None,
+            steps=protocol.steps(len(subset)),
+        )
+    except DivergedError as error:
+        raise DivergedError(f"{where}: {error}") from None
+    marks = []
+    for test in protocol.tests:
+        exam = Feed(test, feed.scaling)
+        output = predict(model, exam, recipe).astype(np.float64)
+        if not np.isfinite(output).all():
+            raise DivergedError(
+                f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; "
+                "lower lr of Recipe."
+            )
+        marks.append(mark(output, exam, protocol.keep_examples))
+    return Result(done.steps, done.seconds, tuple(marks))
+
+
+def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -> Marks:
+    """The marks of outputs, given in the exam's canonical order."""
+    labels = exam.source.labels
+    if labels is None:
+        raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
+    wanted = labels[exam.order]
+    if exam.source.task == "classification":
+        quality = (output.argmax(1) == wanted).astype(np.float64)
+        shifted = output - output.max(1, keepdims=True)
+        losses = np.log(np.exp(shifted).sum(1)) - shifted[np.arange(wanted.size), wanted]
+        per_class = _by_class(quality, wanted, len(exam.source.classes))
+    else:
+        truth = wanted.reshape(wanted.shape[0], -1)
+        scaling = exam.scaling
+        squares = (output * scaling.target_std.numpy() + scaling.target_mean.numpy() - truth) ** 2
+        quality = 1 - (squares / truth.var(0)).mean(1)
+        losses = squares.mean(1)
+        per_class = ()
+    return Marks(
+        float(quality.mean()), float(losses.mean()), per_class, tuple(quality.tolist()) if keep_examples else ()
+    )
+
+
+def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:
+    """Mean quality of each class, NaN for a class that no example has."""
+    counts = np.bincount(labels, minlength=classes)
+    sums = np.bincount(labels, weights=quality, minlength=classes)
+    return tuple(np.divide(sums, counts, out=np.full(classes, math.nan), where=counts > 0).tolist())
+
+
+def file_name(name: str) -> str:
+    """A file name for any text: itself if it is fit for one everywhere, else made fit and told apart by a hash."""
+    fit = re.sub(r"[^a-z0-9._@+=-]+", "_", name.lower()).lstrip(".")[:60]
+    return name if fit == name else f"{fit}~{fingerprint(name)[:10]}"
+
+
+def json_ready(value: Any) -> Any:
+    """A copy in plain values, with None for numbers that JSON cannot hold."""
+    if isinstance(value, Mapping):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_ready(item) for item in value]
+    if hasattr(value, "tolist"):
+        return json_ready(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

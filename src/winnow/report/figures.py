@@ -1,0 +1,315 @@
+"""The report's figures, each a pure function from artefacts to a matplotlib figure.
+
+Figures are made with the object interface alone (no pyplot), so no global state and no window system is touched.
+They are drawn for a column of about 360 points, which stays legible on a phone; `svg.to_svg` puts them in a page,
+`figure.savefig("x.png")` in a document. Full data, random and the methods differ by marker and line as well as by
+colour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ..artefacts import Interval, Scores, Study, Subset
+from ..artefacts.study import Arm
+from .class_figure import per_class
+from .palette import LIGHT, METHODS
+from .svg import WIDTH, drawing, to_svg
+from .units import Units, method_of, name_for_axis, seconds_text
+from .words import searching
+
+__all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
+
+MARKERS = ("o", "D", "^", "v", "P", "X")
+LINES = ("-", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "-.")
+BINS = 40
+
+
+def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
+    """The metric against the fraction kept: one line a method, 95 % intervals over seeds, faint dots the seeds.
+
+    Parameters
+    ----------
+    study
+        Arms called `method@fraction` are joined by method.
+    test
+        Which test set; the first unless given.
+    """
+    units = Units.of(study)
+    groups = _methods(study, test)
+    with drawing():
+        figure = Figure(figsize=(WIDTH, 3.2 if len(groups) <= 3 else 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        full = study.full
+        if full is not None and study.of(full.name, test):
+            _full_band(axes, study.interval(full.name, test), units)
+        labels: list[tuple[str, str, float, float]] = []
+        crowd = len(groups)
+        spread = min(0.03, 0.06 / max(crowd, 1))
+        number = 0
+        for place, (method, arms) in enumerate(groups.items()):
+            if arms[0].kind == "random":
+                style: dict[str, Any] = {
+                    "color": LIGHT["random"],
+                    "marker": "s",
+                    "linestyle": "--",
+                    "markerfacecolor": LIGHT["paper"],
+                }
+            else:
+                style = {
+                    "color": LIGHT[METHODS[number % len(METHODS)]],
+                    "marker": MARKERS[number % len(MARKERS)],
+                    "linestyle": LINES[number % len(LINES)],
+                }
+                number += 1
+            shift = (place - (crowd - 1) / 2) * spread
+            end = _method_line(axes, study, arms, test, units, shift, style)
+            labels.append((method, style["color"], *end))
+        axes.set_xlim(0, 1.0)
+        axes.margins(y=0.12)
+        axes.set_xticks(np.linspace(0, 1, 6), [f"{value:.0%}" for value in np.linspace(0, 1, 6)])
+        axes.set_xlabel("kept of the training data")
+        axes.set_ylabel(units.axis)
+        axes.grid(axis="y")
+        if len(labels) <= 3 and max((x for *_, x, _ in labels), default=0.0) <= 0.78:
+            _direct_labels(axes, labels)
+        elif labels:
+            figure.legend(
+                *axes.get_legend_handles_labels(),
+                loc="outside upper left",
+                ncols=3,
+                handlelength=2.6,
+                columnspacing=1.4,
+            )
+        return figure
+
+
+def shows_seeds(study: Study, test: str | None = None) -> bool:
+    """Whether the figure has room for the single seeds."""
+    return len(_methods(study, test)) <= 3 and any(len(study.of(arm.name, test)) > 1 for arm in study.arms)
+
+
+def _methods(study: Study, test: str | None) -> dict[str, list[Arm]]:
+    """Arms that were run, by method, methods in the study's order but random last, fractions rising."""
+    groups: dict[str, list[Arm]] = {}
+    for arm in sorted(study.arms, key=lambda arm: arm.kind == "random"):
+        if arm.kind != "full" and study.of(arm.name, test):
+            key = "random" if arm.kind == "random" else method_of(arm.name)
+            groups.setdefault(key, []).append(arm)
+    return {method: sorted(arms, key=lambda arm: arm.keep) for method, arms in groups.items()}
+
+
+def _full_band(axes: Any, got: Interval, units: Units) -> None:
+    if not math.isnan(got.low):
+        axes.axhspan(got.low * units.scale, got.high * units.scale, color=LIGHT["full"], alpha=0.12, linewidth=0)
+    axes.axhline(got.centre * units.scale, color=LIGHT["full"], linewidth=1.2)
+    axes.annotate(
+        f"full data, {units.level(got.centre)}",
+        (0.01, got.centre * units.scale),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        fontsize=8.5,
+        color=LIGHT["full"],
+        va="bottom",
+    )
+
+
+def _method_line(
+    axes: Any,
+    study: Study,
+    arms: Sequence[Arm],
+    test: str | None,
+    units: Units,
+    shift: float,
+    style: Mapping[str, Any],
+) -> tuple[float, float]:
+    """Draw one method; returns where its line ends, for the label."""
+    x = np.array([arm.keep for arm in arms]) + shift
+    got = [study.interval(arm.name, test) for arm in arms]
+    centre = np.array([g.centre for g in got]) * units.scale
+    half = np.array([0.0 if math.isnan(g.low) else g.half_width for g in got]) * units.scale
+    for place, arm in zip(x, arms if shows_seeds(study, test) else [], strict=False):
+        seeds = [o.value * units.scale for o in study.of(arm.name, test).values()]
+        axes.plot(
+            np.full(len(seeds), place - 0.012),
+            seeds,
+            linestyle="none",
+            marker="o",
+            markersize=3,
+            color=style["color"],
+            alpha=0.45,
+            markeredgewidth=0,
+        )
+    name = "random" if arms[0].kind == "random" else name_for_axis(method_of(arms[0].name))
+    axes.errorbar(
+        x,
+        centre,
+        yerr=half,
+        elinewidth=1.6,
+        markeredgecolor=style["color"],
+        label=name,
+        **{"linewidth": 1.4, **style},
+    )
+    return float(x[-1]), float(centre[-1])
+
+
+def _direct_labels(axes: Any, labels: Sequence[tuple[str, str, float, float]]) -> None:
+    """Names right of the lines' ends, pushed apart where they would cover each other."""
+    low, high = axes.get_ylim()
+    gap = (high - low) * 0.075
+    ordered = sorted(labels, key=lambda label: label[3])
+    heights: list[float] = []
+    for *_, y in ordered:
+        heights.append(max(y, heights[-1] + gap) if heights else y)
+    overshoot = max(0.0, heights[-1] - (high - gap / 2)) if heights else 0.0
+    for (name, color, x, _), y in zip(ordered, heights, strict=True):
+        right = max(end for *_, end, _ in labels if abs(end - x) < 0.1)  # clear of the marks beside it
+        axes.annotate(
+            name_for_axis(name),
+            (right, y - overshoot),
+            xytext=(9, 0),
+            textcoords="offset points",
+            color=color,
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+        )
+
+
+def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
+    """How the scores are distributed, and which part of each bar was kept.
+
+    Parameters
+    ----------
+    scores
+        The scores, higher = harder.
+    subset
+        What was kept; without it the bars are not divided.
+    """
+    edges, beyond = _edges(scores.values)
+    values = np.clip(scores.values, edges[0], edges[-1])
+    kept = np.ones(len(scores), dtype=bool) if subset is None else np.isin(scores.ids, subset.ids)
+    held, _ = np.histogram(values[kept], edges)
+    left, _ = np.histogram(values[~kept], edges)
+    with drawing():
+        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        axes = figure.add_subplot()
+        width, gap = np.diff(edges), 0.92
+        axes.bar(
+            edges[:-1],
+            held,
+            width * gap,
+            align="edge",
+            color=LIGHT["m1"],
+            label="all" if subset is None else f"kept ({int(kept.sum()):,})",
+        )
+        if subset is not None:
+            axes.bar(
+                edges[:-1],
+                left,
+                width * gap,
+                bottom=held,
+                align="edge",
+                color=LIGHT["dropped"],
+                label=f"dropped ({int((~kept).sum()):,})",
+            )
+            figure.legend(
+                *axes.get_legend_handles_labels(),
+                loc="outside upper left",
+                ncols=2,
+                handlelength=1.0,
+                handleheight=0.9,
+            )
+        axes.set_xlabel(
+            f"easier  \N{LEFTWARDS ARROW}  {name_for_axis(scores.name)}  \N{RIGHTWARDS ARROW}  harder"
+            + ("   (the last bar holds all beyond)" if beyond else "")
+        )
+        axes.set_ylabel("examples")
+        axes.grid(axis="y")
+        axes.locator_params(axis="y", nbins=4, integer=True)
+        axes.margins(x=0.01)
+        return figure
+
+
+def _edges(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Edges of the bars: one a whole number for counts, else equal widths without a long, empty tail."""
+    low, high = float(values.min()), float(values.max())
+    if high - low < BINS and bool(np.all(values == np.round(values))):
+        return np.arange(low - 0.5, high + 1.0), False
+    if high == low:
+        return np.array([low - 0.5, low + 0.5]), False
+    ordinary = float(np.quantile(values, 0.995))
+    beyond = high - low > 3 * (ordinary - low) > 0
+    return np.linspace(low, ordinary if beyond else high, BINS + 1), beyond
+
+
+def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
+    """Seconds up to and including one training: the full data in one bar, each subset with its selection.
+
+    Parameters
+    ----------
+    rows
+        The rows of `evaluation.ledger.ledger`.
+    """
+    found = list(rows)
+    parts = (
+        ("observe_s", "observing", "m2", ""),
+        ("score_s", "scoring", "m5", "//"),
+        ("select_s", "selecting", "m4", ".."),
+        ("search_s", "searching", "m3", "xx"),
+        ("train_s", "training", "m1", ""),
+    )
+    found = [{**row, "search_s": searching(row)} for row in found]
+    bars = [(str(row["arm"]), [_seconds(row, key) for key, *_ in parts]) for row in found]
+    full = next((s for s in (_seconds(row, "full_train_s") for row in found) if s > 0), 0.0)
+    if full:
+        bars.insert(0, ("full data", [0.0, 0.0, 0.0, 0.0, full]))
+    with drawing():
+        figure = Figure(figsize=(WIDTH, 0.95 + 0.3 * len(bars)), layout="constrained")
+        axes = figure.add_subplot()
+        y = np.arange(len(bars))[::-1]
+        start = np.zeros(len(bars))
+        for column, (_, word, color, hatch) in enumerate(parts):
+            length = np.array([values[column] for _, values in bars])
+            if length.any():
+                axes.barh(
+                    y, length, left=start, height=0.55, color=LIGHT[color], label=word, hatch=hatch, linewidth=0
+                )
+            start += length
+        for place, end in zip(y, start, strict=True):
+            axes.annotate(
+                seconds_text(end),
+                (end, place),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8.5,
+                color=LIGHT["ink"],
+            )
+        axes.set_yticks(y, [name_for_axis(name) for name, _ in bars])
+        axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+        axes.set_xlim(0, max(float(start.max(initial=0.0)) * 1.16, 1e-9))
+        axes.set_xlabel("seconds up to the end of the first training")
+        axes.grid(axis="x")
+        axes.spines["left"].set_visible(False)
+        figure.legend(
+            *axes.get_legend_handles_labels(),
+            loc="outside upper left",
+            ncols=5,
+            handlelength=1.0,
+            handleheight=0.9,
+            columnspacing=1.2,
+        )
+        return figure
+
+
+def _seconds(row: Mapping[str, Any], key: str) -> float:
+    value = row.get(key)
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) and value > 0 else 0.0

@@ -1,0 +1,272 @@
+"""The few examples a report shows, kept small enough to live inside it.
+
+Four sections: the easiest and the hardest by score, and a sample of what was kept and of what was dropped. An
+example is drawn by what its source holds: a picture as a PNG of at most 96 pixels a side, a table's row as its
+first columns, anything else as its shape and a few statistics. Beside them lie the counts of kept examples by
+class, which a report could not get from a subset alone. A gallery is made once, while the source is open, and
+saved in the run as `gallery.json`; it reads the examples it shows and no others.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import checks
+from ..artefacts import Scores, Source, Subset
+from ..errors import StoreError
+from ..seeds import stream
+from ..store import read_json, write_json
+
+__all__ = ["SECTIONS", "Example", "Gallery", "make_gallery"]
+
+SECTIONS = ("easiest", "hardest", "kept", "dropped")
+LARGEST_SIDE = 96
+MOST_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example as the report shows it.
+
+    Parameters
+    ----------
+    id, label
+        Its id and the name of its class (or its target) as text; no label for unlabelled data.
+    score
+        Its score, if there is one.
+    kept
+        Whether the subset holds it.
+    png, width, height
+        A picture in base64 and its size in pixels.
+    row
+        A table's values, in the order of the gallery's columns, as text.
+    facts
+        What is said of an example that cannot be drawn.
+    """
+
+    id: str
+    label: str | None
+    score: float | None
+    kept: bool
+    png: str | None = None
+    width: int = 0
+    height: int = 0
+    row: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Examples to show, by section, and how many of each class were kept.
+
+    Parameters
+    ----------
+    source, kind
+        Name of the source and what its examples are: `image`, `tensor` or `table`.
+    score
+        Name of the score that "easiest" and "hardest" refer to; None without one.
+    sections
+        The examples of each section of `SECTIONS`; one that would be empty is absent.
+    columns
+        Names of the columns in every `row`.
+    hidden_columns
+        How many more columns the table has.
+    counts
+        For each class (name, kept, in all).
+    """
+
+    source: str
+    kind: str
+    score: str | None
+    sections: Mapping[str, tuple[Example, ...]]
+    columns: tuple[str, ...] = ()
+    hidden_columns: int = 0
+    counts: tuple[tuple[str, int, int], ...] = ()
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as JSON."""
+        write_json(path, {"winnow": "gallery", **dataclasses.asdict(self)})
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Gallery:
+        """Read what `save` wrote."""
+        about = read_json(path)
+        if not isinstance(about, dict) or about.pop("winnow", None) != "gallery":
+            raise StoreError(f"{path} does not hold a gallery.")
+        try:
+            sections = {
+                name: tuple(Example(**{**item, "row": tuple(item["row"])}) for item in items)
+                for name, items in about.pop("sections").items()
+            }
+            return cls(
+                **{
+                    **about,
+                    "sections": sections,
+                    "columns": tuple(about["columns"]),
+                    "counts": tuple((str(n), int(k), int(t)) for n, k, t in about["counts"]),
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"{path} does not hold a gallery that this winnow can read: {error}.") from None
+
+
+def make_gallery(source: Source, scores: Scores | None, subset: Subset, count: int = 12) -> Gallery:
+    """Choose and draw the examples a report shows.
+
+    Parameters
+    ----------
+    source
+        The data the subset was chosen from.
+    scores
+        What "easiest" and "hardest" mean; without it those sections are left out.
+    subset
+        What was kept.
+    count
+        How many examples a section holds at most.
+    """
+    checks.integer("count", "gallery", count, low=1)
+    kept = np.zeros(len(source), dtype=bool)
+    kept[subset.indices(source)] = True
+    chosen = _chosen(source, scores, kept, count)
+    shown = np.unique(np.concatenate(list(chosen.values())))
+    inputs = source.fetch(shown)
+    positions = source.positions(shown)
+    values = {} if scores is None else dict(zip(*_as_lists(scores, shown), strict=True))
+    drawn = {}
+    for name, position, item in zip(shown.tolist(), positions.tolist(), inputs, strict=True):
+        drawn[name] = Example(
+            id=str(name),
+            label=_label(source, position),
+            score=values.get(name),
+            kept=bool(kept[position]),
+            **_drawing(source, item),
+        )
+    sections = {name: tuple(drawn[key] for key in ids.tolist()) for name, ids in chosen.items() if ids.size}
+    table = source.kind == "table"
+    width = int(np.prod(source.shape)) if table else 0
+    return Gallery(
+        source=source.name,
+        kind=source.kind,
+        score=None if scores is None else scores.name,
+        sections=sections,
+        columns=_columns(source, width),
+        hidden_columns=max(0, width - MOST_COLUMNS),
+        counts=_counts(source, kept),
+    )
+
+
+def _chosen(source: Source, scores: Scores | None, kept: NDArray[np.bool_], count: int) -> dict[str, NDArray[Any]]:
+    """The ids of each section."""
+    chosen: dict[str, NDArray[Any]] = {}
+    if scores is not None:
+        by_id = np.argsort(scores.ids, kind="stable")
+        by_score = by_id[np.argsort(scores.values[by_id], kind="stable")]
+        chosen["easiest"] = scores.ids[by_score[:count]]
+        chosen["hardest"] = scores.ids[by_score[::-1][:count]]
+    for name, wanted in (("kept", True), ("dropped", False)):
+        pool = source.order[kept[source.order] == wanted]
+        chosen[name] = source.ids[_sample(source, pool, count, name)]
+    return chosen
+
+
+def _sample(source: Source, pool: NDArray[np.int64], count: int, name: str) -> NDArray[np.int64]:
+    """A few positions of a canonically ordered pool: the classes take turns, each in random order."""
+    shuffled = pool[stream(0, "gallery", name).permutation(pool.size)]
+    if source.task != "classification" or source.labels is None:
+        return _canonical(source, shuffled[:count])
+    labels = source.labels[shuffled]
+    turn = np.zeros(shuffled.size, dtype=np.int64)
+    for number in np.unique(labels):
+        of_class = np.flatnonzero(labels == number)
+        turn[of_class] = np.arange(of_class.size)
+    # Within a turn the shuffled order stands, so that with more classes than places no class is favoured.
+    first = _canonical(source, shuffled[np.argsort(turn, kind="stable")[:count]])
+    return first[np.argsort(source.labels[first], kind="stable")]
+
+
+def _canonical(source: Source, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same positions in the order of their ids."""
+    return positions[np.argsort(source.ids[positions], kind="stable")]
+
+
+def _as_lists(scores: Scores, shown: NDArray[Any]) -> tuple[list[Any], list[float]]:
+    known = shown[np.isin(shown, scores.ids)]
+    return known.tolist(), scores.take(known).values.tolist() if known.size else []
+
+
+def _label(source: Source, position: int) -> str | None:
+    if source.labels is None:
+        return None
+    label = source.labels[position]
+    if source.task == "classification":
+        return source.classes[int(label)]
+    return ", ".join(f"{value:.4g}" for value in np.atleast_1d(label).tolist())
+
+
+def _counts(source: Source, kept: NDArray[np.bool_]) -> tuple[tuple[str, int, int], ...]:
+    if source.task != "classification" or source.labels is None:
+        return ()
+    total = np.bincount(source.labels, minlength=len(source.classes))
+    held = np.bincount(source.labels[kept], minlength=len(source.classes))
+    return tuple(zip(source.classes, held.tolist(), total.tolist(), strict=True))
+
+
+def _columns(source: Source, width: int) -> tuple[str, ...]:
+    names = source.columns if len(source.columns) == width else [str(number) for number in range(width)]
+    return tuple(names[:MOST_COLUMNS])
+
+
+def _drawing(source: Source, item: NDArray[Any]) -> dict[str, Any]:
+    if source.kind == "image":
+        return _picture(item)
+    if source.kind == "table":
+        values = item.reshape(-1)[:MOST_COLUMNS].tolist()
+        return {"row": tuple(_number(value) for value in values)}
+    return {"facts": _facts(item)}
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "missing"
+
+
+def _facts(item: NDArray[Any]) -> dict[str, str]:
+    flat = np.asarray(item, dtype=np.float64).reshape(-1)
+    low, high = _number(float(flat.min())), _number(float(flat.max()))
+    return {
+        "shape": " x ".join(map(str, item.shape)),
+        "mean": _number(float(flat.mean())),
+        "sd": _number(float(flat.std())),
+        "range": f"{low} to {high}",
+    }
+
+
+def _picture(item: NDArray[Any]) -> dict[str, Any]:
+    """A PNG of a C x H x W picture: as it is if tiny, smaller and with fewer colours if large."""
+    from PIL import Image
+
+    channels = item.shape[0]
+    if channels == 3:
+        image = Image.fromarray(np.ascontiguousarray(item.transpose(1, 2, 0)))
+    elif channels == 4:
+        clear = Image.fromarray(np.ascontiguousarray(item.transpose(1, 2, 0)))
+        image = Image.new("RGB", clear.size, "white")
+        image.paste(clear, mask=clear.getchannel("A"))
+    else:  # grey, or channels that have no colours: the first of them
+        image = Image.fromarray(np.ascontiguousarray(item[0]))
+    image.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
+    if image.mode == "RGB" and max(image.size) > LARGEST_SIDE // 2:
+        image = image.quantize(colors=256, method=Image.Quantize.MEDIANCUT)  # a third of the bytes
+    target = io.BytesIO()
+    image.save(target, format="PNG", optimize=True)
+    return {"png": base64.b64encode(target.getvalue()).decode(), "width": image.width, "height": image.height}

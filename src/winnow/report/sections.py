@@ -1,0 +1,321 @@
+"""The sections of a report as plain values for the templates: text, tables and drawings.
+
+Text stays text here; the templates escape it. Only drawings, which escape their own text, are marked as safe.
+A section about something the run does not have is None, and the templates leave it out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from .. import __version__
+from ..artefacts import Interval, Study, Subset
+from ..evaluation.ledger import ledger
+from . import figures, words
+from .cells import cell, gap_cell, table
+from .class_section import class_section
+from .palette import DARK, LIGHT, css_variables
+from .saved import Saved
+from .snippets import loading, opening, origin_of
+from .units import GAP, MINUS, Units, seconds_text
+
+__all__ = ["page"]
+
+MOST_SCORES = 6
+CHIPS = {
+    "better": "better than random",
+    "worse": "worse than random",
+    "tie": "no better than random",
+    "one seed": "one seed: no claim",
+    "unknown": "no random baseline",
+}
+
+
+def page(saved: Saved) -> dict[str, Any]:
+    """Everything the templates print."""
+    study, origin = saved.study, _origin(saved)
+    rows = {} if study is None else {row["arm"]: row for row in ledger(study)}
+    arms = [] if study is None else [a.name for a in study.arms if a.kind == "subset" and study.of(a.name)]
+    main = None if study is None else _main_arm(study, saved.subset, arms)
+    name = saved.gallery.source if saved.gallery else origin["name"] if origin else None
+    return {
+        "version": __version__,
+        "name": name,
+        "light": Markup(css_variables(LIGHT)),
+        "dark": Markup(css_variables(DARK)),
+        "head": _untested(saved, origin) if study is None else _head(study, arms, main, rows),
+        "results": [] if study is None else _results(study),
+        "scores": _scores(saved),
+        "classes": None if study is None else class_section(saved, study, arms, main),
+        "gallery": saved.gallery if saved.gallery and saved.gallery.sections else None,
+        "ledger": _ledger(rows),
+        "certificate": _certificate(saved, main),
+        "loading": _loading(saved, origin),
+        "provenance": _provenance(saved),
+    }
+
+
+def _origin(saved: Saved) -> Mapping[str, Any] | None:
+    """Provenance of the source, from whatever in the run goes back to it."""
+    made = [thing.provenance for thing in (saved.subset, *saved.scores, saved.study) if thing is not None]
+    return next((found for one in made if (found := origin_of(one)) is not None), None)
+
+
+def _untested(saved: Saved, origin: Mapping[str, Any] | None) -> dict[str, Any]:
+    kept = 0 if saved.subset is None else len(saved.subset)
+    total = len(saved.scores[0]) if saved.scores else int(origin["size"]) if origin else 0
+    labelled = any(score.task != "unlabelled" for score in saved.scores)
+    return {
+        "sentence": words.untested(kept, total, labelled),
+        "verdict": "unknown",
+        "chip": "not retrained",
+        "tiles": [],
+        "note": "Train on the subset and on as many random examples, and test both, to learn what it costs.",
+    }
+
+
+def _main_arm(study: Study, subset: Subset | None, arms: Sequence[str]) -> str | None:
+    """The arm the headline is about: the only one, or the one that is the run's own subset."""
+    if len(arms) == 1:
+        return arms[0]
+    if subset is not None:
+        same = [
+            arm
+            for arm in arms
+            if study.arm(arm).size == len(subset) and study.arm(arm).certificate == subset.certificate
+        ]
+        return same[0] if len(same) == 1 else None
+    return None
+
+
+def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str, Any]) -> dict[str, Any]:
+    note = words.protocol(study)
+    if main is not None:
+        gap = words.versus_random(study, main)
+        found = words.verdict(gap)
+        return {
+            "sentence": words.headline(study, main, rows.get(main)),
+            "verdict": found,
+            "chip": CHIPS[found],
+            "tiles": _tiles(study, main, rows.get(main)),
+            "note": note,
+        }
+    if not arms:
+        return {
+            "sentence": "No subset was trained on, so there is nothing to compare.",
+            "verdict": "unknown",
+            "chip": None,
+            "tiles": [],
+            "note": note,
+        }
+    if len(arms) >= 5:
+        note += f" With {len(arms)} comparisons, about one in twenty would leave out zero by chance alone."
+    return {
+        "sentence": words.several(study, arms, rows),
+        "verdict": "unknown",
+        "chip": None,
+        "tiles": [],
+        "note": note,
+    }
+
+
+def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    units, about = Units.of(study), study.arm(arm)
+    got = study.interval(arm)
+    total = study.full.size if study.full else round(about.size / about.keep)
+    tiles = [
+        {"label": "kept", "value": f"{about.keep * 100:.3g}{GAP}%", "sub": f"{about.size:,} of {total:,}"},
+        {"label": units.word, "value": units.level(got.centre), "sub": _range(units, got)},
+    ]
+    for label, gap in (
+        ("against full", words.versus_full(study, arm)),
+        ("against random", words.versus_random(study, arm)),
+    ):
+        if gap is not None:
+            tiles.append(
+                {
+                    "label": label,
+                    "value": units.number(gap.centre, True) + (f"{GAP}pt" if units.percent else ""),
+                    "sub": units.ends(gap),
+                }
+            )
+    if row is not None and not math.isnan(row["net_after_one_s"]):
+        tiles.append(
+            {
+                "label": "net of one training",
+                "value": _signed_seconds(row["net_after_one_s"]),
+                "sub": _pays_sub(words.pays(row)),
+            }
+        )
+    return tiles
+
+
+def _pays_sub(text: str) -> str:
+    return {"never": "never pays", "not known": "cost of selection not known"}.get(text, f"pays after {text}")
+
+
+def _range(units: Units, got: Interval) -> str:
+    return "one seed: no interval" if math.isnan(got.low) else f"{units.number(got.low)} to {units.number(got.high)}"
+
+
+def _signed_seconds(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return (MINUS if value < 0 else "+") + seconds_text(abs(value))
+
+
+def _results(study: Study) -> list[dict[str, Any]]:
+    """One block a test set: the figure and the table of all arms."""
+    units = Units.of(study)
+    blocks = []
+    for number, test in enumerate(study.tests):
+        run = [arm for arm in study.arms if study.of(arm.name, test)]
+        if not run:
+            continue
+        figure = figures.accuracy_against_fraction(study, test)
+        title = f"{units.word} against the fraction kept, on {test}"
+        rows = []
+        for arm in run:
+            got, worst = study.interval(arm.name, test), _worst(study, arm.name, test)
+            full = None if arm.kind == "full" else words.versus_full(study, arm.name, test)
+            chance = words.versus_random(study, arm.name, test) if arm.kind == "subset" else None
+            rows.append(
+                [
+                    cell(arm.name, kind=arm.kind),
+                    cell(f"{arm.size:,}", f"{arm.keep * 100:.3g}{GAP}%"),
+                    cell(units.level(got.centre), _range(units, got)),
+                    gap_cell(units, full),
+                    gap_cell(units, chance, judge=True),
+                    cell(worst),
+                    cell(str(got.runs)),
+                ]
+            )
+        blocks.append(
+            {
+                "test": test,
+                "first": number == 0,
+                "dots": figures.shows_seeds(study, test),
+                "svg": _svg(figure, title, f"a{number}"),
+                "table": table(
+                    ["training set", "kept", units.word, "against full", "against random", "worst class", "seeds"],
+                    rows,
+                ),
+            }
+        )
+    return blocks
+
+
+def _worst(study: Study, arm: str, test: str) -> str:
+    known = [value for value in study.per_class(arm, test) if not math.isnan(value)]
+    return f"{min(known) * 100:.1f}{GAP}%" if known else ""
+
+
+def _svg(figure: Any, title: str, prefix: str) -> Markup:
+    return Markup(figures.to_svg(figure, title, prefix))
+
+
+def _scores(saved: Saved) -> dict[str, Any] | None:
+    if not saved.scores:
+        return None
+    shown = [
+        {
+            "name": score.name,
+            "reliability": words.reliability(score.reliability),
+            "used": bool(saved.gallery and saved.gallery.score == score.name and len(saved.scores) > 1),
+            "svg": _svg(
+                figures.score_histogram(score, saved.subset),
+                f"distribution of the score {score.name}, kept and dropped",
+                f"h{number}",
+            ),
+        }
+        for number, score in enumerate(saved.scores[:MOST_SCORES])
+    ]
+    return {"shown": shown, "more": [score.name for score in saved.scores[MOST_SCORES:]]}
+
+
+def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+    if not rows:
+        return None
+    found = list(rows.values())
+    said = [
+        {"arm": row["arm"], "text": text[0].upper() + text[1:] + "."} for row in found if (text := words.net(row))
+    ]
+    cells = [
+        [
+            cell(str(row["arm"])),
+            *(cell(_plain_seconds(row[key])) for key in ("observe_s", "score_s", "select_s")),
+            cell(seconds_text(more) if (more := words.searching(row)) else ""),
+            *(cell(_plain_seconds(row[key])) for key in ("selection_s", "train_s", "full_train_s")),
+            cell(_signed_seconds(row["saved_per_training_s"])),
+            cell(_signed_seconds(row["net_after_one_s"])),
+            cell(words.pays(row)),
+        ]
+        for row in found
+    ]
+    head = [
+        "subset",
+        "observing",
+        "scoring",
+        "selecting",
+        "searching",
+        "selection in all",
+        "one training",
+        "full training",
+        "saved a training",
+        "net after one",
+        "pays after",
+    ]
+    return {
+        "said": said if len(said) <= 3 else [],
+        "table": table(head, cells),
+        "svg": _svg(figures.ledger_bar(found), "seconds up to the end of the first training", "l0"),
+    }
+
+
+def _plain_seconds(value: float) -> str:
+    return "" if value is None or math.isnan(value) else seconds_text(value)
+
+
+def _certificate(saved: Saved, main: str | None) -> list[dict[str, str]]:
+    held: Mapping[str, Any] = {}
+    if saved.subset is not None:
+        held = saved.subset.certificate
+    elif saved.study is not None and main is not None:
+        held = saved.study.arm(main).certificate
+    return [{"key": str(key).replace("_", " "), "value": _value(value)} for key, value in held.items()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def _loading(saved: Saved, origin: Mapping[str, Any] | None) -> list[dict[str, str]] | None:
+    if saved.subset is None or saved.subset_path is None:
+        return None
+    tasks = [score.task for score in saved.scores]
+    task = tasks[0] if tasks else "unlabelled" if saved.study is None else "classification"
+    return loading(saved.subset, saved.subset_path, opening(origin), task)
+
+
+def _provenance(saved: Saved) -> list[dict[str, str]]:
+    held: list[tuple[str, Any]] = [("what was asked", saved.settings)]
+    if saved.study is not None:
+        held.append(("study", saved.study.provenance))
+    if saved.subset is not None:
+        held.append(("subset", {"fingerprint": saved.subset.fingerprint, **saved.subset.provenance}))
+    held += [(f"score {score.name}", score.provenance) for score in saved.scores]
+    held.append(("seconds of each step", saved.steps))
+    return [{"name": name, "json": _json(value)} for name, value in held if value]
+
+
+def _json(value: Mapping[str, Any] | Iterable[Any]) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, default=str, ensure_ascii=False)
