@@ -100,9 +100,7 @@ def selector(
     """
 
     def register(function: F) -> F:
-        _add(
-            Method("selector", function.__name__, function, frozenset(needs), paper, frozenset(tasks), default_score)
-        )
+        _add(Method("selector", function.__name__, function, frozenset(needs), paper, frozenset(tasks), default_score))
         return function
 
     return register

@@ -110,9 +110,7 @@ class Run:
 
     @classmethod
     @contextmanager
-    def opened(
-        cls, out: Run | str | Path | None, settings: Mapping[str, Any], *, extend: bool = True
-    ) -> Iterator[Run]:
+    def opened(cls, out: Run | str | Path | None, settings: Mapping[str, Any], *, extend: bool = True) -> Iterator[Run]:
         """A run for `out`: a path is opened for the block, an open run is used as it is, None keeps nothing."""
         if isinstance(out, Run):
             yield out

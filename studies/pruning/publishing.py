@@ -47,8 +47,8 @@ def table(study: wn.Study, about: Mapping[str, Any]) -> str:
     kept = fractions(study)
     full = study.interval(study.full.name)
     lines = [
-        f"Test accuracy in %, mean over {about['seeds']} seeds ± half the 95 % t interval; in brackets the difference to "
-        "random, paired by seed. ▲ better and ▼ worse than random, where that interval leaves zero out.",
+        f"Test accuracy in %, mean over {about['seeds']} seeds ± half the 95 % t interval; in brackets the "
+        "difference to random, paired by seed. ▲ better and ▼ worse than random, where that interval leaves zero out.",
         "",
         "| method | " + " | ".join(f"kept {f}" for f in kept) + " |",
         "|---|" + "---|" * len(kept),
@@ -70,8 +70,8 @@ def table(study: wn.Study, about: Mapping[str, Any]) -> str:
     lines += [
         "",
         f"{about['data']}; {about['model']}, {about['epochs']} epochs a retraining, matched-iterations factor "
-        f"{about['match_iterations']:g}; observed {about['observe']}, which every method's cost includes. Reliability of "
-        f"the scores between halves of the seeds: {trusted}. Measured {about['date']} on {machine()}, in "
+        f"{about['match_iterations']:g}; observed {about['observe']}, which every method's cost includes. "
+        f"Reliability of the scores between halves of the seeds: {trusted}. Measured {about['date']} on {machine()}, in "
         f"{about['seconds'] / 60:.0f} minutes, by `python -m studies.pruning`.",
         "",
     ]

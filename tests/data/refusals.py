@@ -133,9 +133,7 @@ REFUSALS = (
         lambda _: wn_open("digits", split="dev2"),
         "no split 'dev2'; it has 'test', 'train'",
     ),
-    Refusal(
-        "columns of arrays", lambda _: wn_open(EYE, columns=["a"]), "columns of wn.open does not apply to arrays"
-    ),
+    Refusal("columns of arrays", lambda _: wn_open(EYE, columns=["a"]), "columns of wn.open does not apply to arrays"),
     Refusal(
         "repeated columns", lambda _: wn_open(FRAME, columns=["a", "a"]), "columns of wn.open must be different names"
     ),
@@ -250,9 +248,7 @@ REFUSALS = (
         "image cat/x.png cannot",
     ),
     Refusal("no readable image", _folder(("x.png", b"1"), ("y.png", b"2")), "none of the 2 images"),
-    Refusal(
-        "images of two sizes", _folder(cat=pictures(2), dog=pictures(2, 9, 9), read=True), "pass size= to resize"
-    ),
+    Refusal("images of two sizes", _folder(cat=pictures(2), dog=pictures(2, 9, 9), read=True), "pass size= to resize"),
     Refusal("images of 16 bits", _deep_png, "winnow reads images of 8 bits a channel"),
 )
 

@@ -124,8 +124,7 @@ def test_a_killed_worker_is_one_sentence() -> None:
 def test_large_arrays_reach_workers_unharmed() -> None:
     big = np.arange(400_000, dtype=np.float64)
     sums = [
-        value
-        for _, value, _ in Local(workers=2).map(lambda pair: float(pair[0].sum()) + pair[1], [(big, 0), (big, 1)])
+        value for _, value, _ in Local(workers=2).map(lambda pair: float(pair[0].sum()) + pair[1], [(big, 0), (big, 1)])
     ]
     assert sorted(sums) == [big.sum(), big.sum() + 1]
 

@@ -94,8 +94,7 @@ def aum(signals, on="logits"):
 def difficulty(signals):
     losses = signals.losses
     return [
-        mean(math.fsum(float(v) for v in losses[s, :, i]) for s in range(losses.shape[0]))
-        for i in range(len(signals))
+        mean(math.fsum(float(v) for v in losses[s, :, i]) for s in range(losses.shape[0])) for i in range(len(signals))
     ]
 
 

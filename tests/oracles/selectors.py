@@ -61,8 +61,7 @@ def strata(scores, size, drop, bins=50, seed=0):
 def graph(scores, points, size, k=5, gamma=0.1):
     n = len(scores)
     near = [
-        sorted((j for j in range(n) if j != i), key=lambda j, i=i: distance(points[i], points[j]))[:k]
-        for i in range(n)
+        sorted((j for j in range(n) if j != i), key=lambda j, i=i: distance(points[i], points[j]))[:k] for i in range(n)
     ]
     weight = [[math.exp(-gamma * distance(points[i], points[j]) ** 2) for j in near[i]] for i in range(n)]
     low = min(min(scores), 0.0)

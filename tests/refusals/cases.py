@@ -1,8 +1,8 @@
 """Bad input of every kind, as a user would type it, and the one line each gets.
 
 `docs/refusals.md` is generated from this table and a test runs it, so the page cannot drift from the code.
-A case is Python run with `wn`, `np`, `torch`, a small source `src`, its signals `sig` and scores `sco`, in a
-directory that `prepare` has filled; or a command line that starts with `winnow`.
+A case is Python run with `wn`, `np`, `torch`, a small source `src`, its signals `sig` and scores `sco` and a source
+of another shape `other`, in a directory that `prepare` has filled; or a command line that starts with `winnow`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ CASES = [
     ("a tolerance of zero", "wn.prune(src, tolerance=0)"),
     ("an unknown method", "wn.prune(src, keep=0.5, method='el2n+rnak')"),
     ("a subset of other data", "wn.evaluate(src, {'mine': wn.Subset(np.array(['x']))}, test=src)"),
-    ("a test set of another shape", "wn.evaluate(src, {'mine': wn.Subset(src.ids[:9])}, test=wn.open((np.zeros((4, 5)), [0, 1, 0, 1])))"),
+    ("a test set of another shape", "wn.evaluate(src, {'mine': wn.Subset(src.ids[:9])}, test=other)"),
     ("a reserved name", "wn.evaluate(src, {'full': wn.Subset(src.ids[:9])}, test=src)"),
     ("a file that is not a subset", "wn.Subset.load('rows.csv')"),
     ("an empty subset", "wn.Subset(np.array([], dtype=int))"),
@@ -121,7 +121,8 @@ def names() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     src = wn.open((rng.normal(size=(40, 3)), np.arange(40) % 2))
     sig = wn.observe(src, "mlp", wn.Recipe(epochs=2), 1)
-    return {"wn": wn, "np": np, "torch": torch, "src": src, "sig": sig, "sco": wn.score("el2n", sig)}
+    other = wn.open((rng.normal(size=(4, 5)), [0, 1, 0, 1]))
+    return {"wn": wn, "np": np, "torch": torch, "src": src, "other": other, "sig": sig, "sco": wn.score("el2n", sig)}
 
 
 def answer(typed: str, known: dict[str, Any]) -> str:

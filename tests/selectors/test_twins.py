@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.oracles import selectors as oracle
 from winnow.artefacts import Scores, Signals
+from winnow.artefacts.balance import class_balance
 from winnow.scores.arithmetic import mean_true_probability
 from winnow.selectors.beta import beta, log_density
-from winnow.artefacts.balance import class_balance
 from winnow.selectors.combine import floors
 from winnow.selectors.graph import graph
 from winnow.selectors.herding import herding

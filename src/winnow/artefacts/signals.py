@@ -93,14 +93,10 @@ class Signals:
                 raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
             axis = EXAMPLE_AXIS[name]
             if values.ndim <= axis or values.shape[axis] != n:
-                raise InputError(
-                    f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}."
-                )
+                raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}.")
             checks.finite(name, "signals", values)
             if name in ("logits", "losses") and values.shape[1] != len(self.epochs):
-                raise InputError(
-                    f"{name} of signals has {values.shape[1]} epochs but epochs names {len(self.epochs)}."
-                )
+                raise InputError(f"{name} of signals has {values.shape[1]} epochs but epochs names {len(self.epochs)}.")
         if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
             raise InputError(
                 f"logits of signals must have {len(self.classes)} columns, one a class; got shape "

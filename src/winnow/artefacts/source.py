@@ -87,9 +87,7 @@ class Source:
         if self.labels is None:
             raise InputError(f"labels of {owner} are missing for a {self.task} task.")
         wanted = np.int64 if self.task == "classification" else np.float64
-        labels = checks.array(
-            "labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2), rows=self.size
-        )
+        labels = checks.array("labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2), rows=self.size)
         if self.task == "classification":
             if labels.dtype.kind not in "iu":
                 raise InputError(f"labels of {owner} must be class numbers; got dtype {labels.dtype}.")

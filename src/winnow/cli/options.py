@@ -29,9 +29,7 @@ Model = Annotated[str, typer.Option(help="mlp, lenet5, convnet, resnet20, torchv
 Epochs = Annotated[int, typer.Option(help="Passes over the training set.")]
 Batch = Annotated[int, typer.Option(help="Examples a step.")]
 Optimizer = Annotated[str, typer.Option(help="sgd, adam or adamw.")]
-Rate = Annotated[
-    float | None, typer.Option("--lr", help="Peak learning rate; the optimiser's usual one if not given.")
-]
+Rate = Annotated[float | None, typer.Option("--lr", help="Peak learning rate; the optimiser's usual one if not given.")]
 Augment = Annotated[list[str] | None, typer.Option(help="flip or crop; may be given twice.")]
 Seeds = Annotated[int, typer.Option(help="Trainings to observe.")]
 Seed = Annotated[int, typer.Option(help="Decides everything random.")]

@@ -30,9 +30,7 @@ def prune(
     keep: Annotated[float | None, typer.Option(help="Fraction to keep, in (0, 1].")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Instead of --keep: accuracy that may be lost.")] = None,
     out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")] = Path("runs/prune"),
-    test: Annotated[
-        str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")
-    ] = None,
+    test: Annotated[str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")] = None,
     method: Annotated[str, typer.Option(help="A score, a selector, score+selector, or auto.")] = "auto",
     balance: Annotated[
         float | None, typer.Option(help="Share of its equal part each class keeps; 0.5 if not given.")
@@ -112,9 +110,7 @@ def prune(
         return
     typer.echo(f"kept {len(subset)} of {len(source) - proof.held_out} examples by {proof.name} ({proof.why})")
     if proof.held_out:
-        typer.echo(
-            f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all"
-        )
+        typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
     if study is not None:
         typer.echo(f"\n{study.table()}\n")
         for row in ledger(study):

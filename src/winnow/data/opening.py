@@ -109,11 +109,11 @@ def open(  # the name is the public promise
         ids=ids,
         split=split,
         size=size,
-        classes=classes,  # type: ignore[arg-type]
-        columns=columns,
+        classes=classes,  # type: ignore[arg-type]  # any sequence: Asked makes tuples of words
+        columns=columns,  # type: ignore[arg-type]
         unreadable=unreadable,
         name=name,
-    )  # type: ignore[arg-type]
+    )
     return _limited(_opened(what, asked), limit)
 
 

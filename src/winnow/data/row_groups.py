@@ -98,9 +98,7 @@ class Shards:
             return _guarded(
                 file[0],
                 lambda: (
-                    opened(*file)
-                    .read_row_group(index, columns=list(self.columns), use_threads=False)
-                    .combine_chunks()
+                    opened(*file).read_row_group(index, columns=list(self.columns), use_threads=False).combine_chunks()
                 ),
             )
 

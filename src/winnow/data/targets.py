@@ -89,9 +89,7 @@ def _vector(raw: ArrayLike, owner: str, rows: int | None) -> NDArray[Any]:
     try:
         values = np.asarray(raw)
     except ValueError:
-        raise InputError(
-            f"labels of {owner} must have one entry an example; got rows of different lengths."
-        ) from None
+        raise InputError(f"labels of {owner} must have one entry an example; got rows of different lengths.") from None
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim not in (1, 2):

@@ -50,9 +50,7 @@ def plan(
     given = _given(source, subsets, seeds)
     for name in costs:
         if name not in given:
-            raise InputError(
-                f"costs of evaluate name the arm {name!r}; the subsets are {', '.join(given) or 'none'}."
-            )
+            raise InputError(f"costs of evaluate name the arm {name!r}; the subsets are {', '.join(given) or 'none'}.")
     planned: list[PlannedArm] = []
     if full:
         everything = Subset(source.ids)

@@ -140,9 +140,7 @@ def engine_of(owner: str, engine: Any) -> Engine:
     if engine is None:
         return Local()
     if not callable(getattr(engine, "map", None)):
-        raise InputError(
-            f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}."
-        )
+        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
     return engine  # type: ignore[no-any-return]
 
 

@@ -198,8 +198,7 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
         output = predict(model, exam, recipe).astype(np.float64)
         if not np.isfinite(output).all():
             raise DivergedError(
-                f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; "
-                "lower lr of Recipe."
+                f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; lower lr of Recipe."
             )
         marks.append(mark(output, exam, protocol.keep_examples))
     return Result(done.steps, done.seconds, tuple(marks))

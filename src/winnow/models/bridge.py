@@ -81,15 +81,10 @@ def _change_first_convolution(model: nn.Module, channels: int) -> None:
     for path, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d) and layer.in_channels == 3 and layer.groups == 1:
             parent, _, leaf = path.rpartition(".")
-            fresh = nn.Conv2d(
-                channels,
-                layer.out_channels,
-                layer.kernel_size,
-                layer.stride,  # type: ignore[arg-type]
-                layer.padding,
-                layer.dilation,
-                bias=layer.bias is not None,
-            )  # type: ignore[arg-type]
+            options: dict[str, Any] = {
+                word: getattr(layer, word) for word in ("out_channels", "kernel_size", "stride", "padding", "dilation")
+            }
+            fresh = nn.Conv2d(channels, bias=layer.bias is not None, **options)
             setattr(model.get_submodule(parent), leaf, fresh)
             return
     raise InputError(f"a {type(model).__name__} takes 3 channels and cannot be changed to take {channels}.")

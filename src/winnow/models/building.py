@@ -195,6 +195,5 @@ def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> 
     if not isinstance(output, torch.Tensor) or output.shape != (2, classes):
         given = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
         raise InputError(
-            f"network {label!r} must give {classes} output(s) an example, that is (2, {classes}) for "
-            f"two; got {given}."
+            f"network {label!r} must give {classes} output(s) an example, that is (2, {classes}) for two; got {given}."
         )

@@ -64,9 +64,7 @@ def made(factory: Callable[[], Any]) -> nn.Module:
     try:
         inspect.signature(factory).bind()
     except TypeError as error:
-        raise InputError(
-            f"model given as the function {name!r} must be callable without arguments; {error}."
-        ) from None
+        raise InputError(f"model given as the function {name!r} must be callable without arguments; {error}.") from None
     except ValueError:  # some builtins have no signature to look at; calling is the test then
         pass
     model = factory()

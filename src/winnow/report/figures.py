@@ -279,9 +279,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         for column, (_, word, color, hatch) in enumerate(parts):
             length = np.array([values[column] for _, values in bars])
             if length.any():
-                axes.barh(
-                    y, length, left=start, height=0.55, color=LIGHT[color], label=word, hatch=hatch, linewidth=0
-                )
+                axes.barh(y, length, left=start, height=0.55, color=LIGHT[color], label=word, hatch=hatch, linewidth=0)
             start += length
         for place, end in zip(y, start, strict=True):
             axes.annotate(

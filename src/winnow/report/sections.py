@@ -242,9 +242,7 @@ def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     if not rows:
         return None
     found = list(rows.values())
-    said = [
-        {"arm": row["arm"], "text": text[0].upper() + text[1:] + "."} for row in found if (text := words.net(row))
-    ]
+    said = [{"arm": row["arm"], "text": text[0].upper() + text[1:] + "."} for row in found if (text := words.net(row))]
     cells = [
         [
             cell(str(row["arm"])),

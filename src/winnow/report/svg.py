@@ -111,9 +111,7 @@ def to_svg(figure: Figure, title: str, prefix: str) -> str:
         import matplotlib
 
         with matplotlib.rc_context({"svg.hashsalt": prefix}):
-            figure.savefig(
-                target, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None}
-            )
+            figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
     text = target.getvalue()
     body = text[text.index(">", text.index("<svg")) + 1 :]
     view = re.search(r'viewBox="([^"]+)"', text)
@@ -124,9 +122,7 @@ def to_svg(figure: Figure, title: str, prefix: str) -> str:
     body = re.sub(r"<g ?/>|<defs></defs>", "", body)
     body = _themed(_with_page_fonts(_with_own_ids(body, prefix)))
     box = view.group(1) if view else "0 0 1 1"
-    return (
-        f'<svg viewBox="{box}" role="img" aria-label={quoteattr(title)}><title>{escape(title)}</title>{body.strip()}'
-    )
+    return f'<svg viewBox="{box}" role="img" aria-label={quoteattr(title)}><title>{escape(title)}</title>{body.strip()}'
 
 
 def _with_own_ids(body: str, prefix: str) -> str:

@@ -83,9 +83,7 @@ def against_full(study: Study, arm: str) -> str:
         return "the full data was not trained on"
     found = verdict(gap)
     if found == "tie":
-        return (
-            f"not distinguishable from the full data within the noise of {gap.runs} seeds ({_gap_text(units, gap)})"
-        )
+        return f"not distinguishable from the full data within the noise of {gap.runs} seeds ({_gap_text(units, gap)})"
     side = "above" if gap.centre > 0 else "below"
     if found == "one seed":
         return f"{units.size(gap.centre)} {side} the full data (one seed: no interval)"
@@ -207,9 +205,8 @@ def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, A
     if known_costs:
         at_once = sum(row["net_after_one_s"] >= 0 for row in known_costs)
         never = sum(row["saved_per_training_s"] <= 0 for row in known_costs)
-        sentence += (
-            f" With the selection paid for, {at_once} of {len(known_costs)} save time in a single training"
-            + (f" and {never} never pay." if never else ".")
+        sentence += f" With the selection paid for, {at_once} of {len(known_costs)} save time in a single training" + (
+            f" and {never} never pay." if never else "."
         )
     return sentence
 

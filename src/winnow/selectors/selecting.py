@@ -114,9 +114,7 @@ def list_selectors() -> list[registry.Method]:
     return registry.listing("selector")
 
 
-def _gathered(
-    method: registry.Method, given: Scores | Signals, signals: Signals | None, score: str | None
-) -> _Request:
+def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals | None, score: str | None) -> _Request:
     """Scores where the method needs them, computed if only signals were given; signals lined up with them."""
     owner = f"selector {method.name!r}"
     if signals is not None and not isinstance(signals, Signals):

@@ -107,9 +107,7 @@ def observe(
     engine
         Where trainings run.
     """
-    what = _checked(
-        source, model, recipe or Recipe(), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed
-    )
+    what = _checked(source, model, recipe or Recipe(), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed)
     numbers = several("observe", seeds)
     runner = engine if engine is not None else Local()
     settings = {**what.settings(), **describe_engine(runner)}

@@ -73,9 +73,7 @@ def train(
     """
     targets = feed.targets
     if targets is None:
-        raise NotDefinedError(
-            f"training needs labels or a regression target; source {feed.source.name!r} has neither."
-        )
+        raise NotDefinedError(f"training needs labels or a regression target; source {feed.source.name!r} has neither.")
     if recipe.augment and feed.source.kind != "image":
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
     model.to(device_of(recipe)).train()
@@ -127,8 +125,7 @@ def _train(
         epoch += 1
         if not bool(torch.isfinite(loss)):
             raise DivergedError(
-                f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of "
-                f"Recipe, now {peaks[0]:g}."
+                f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of Recipe, now {peaks[0]:g}."
             )
         seconds += time.perf_counter() - start
         if after_epoch is not None:

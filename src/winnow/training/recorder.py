@@ -260,9 +260,7 @@ class Recorder:
             )
         elif int(targets.min()) < 0 or int(targets.max()) >= self.classes:
             wrong = int(targets.min()) if int(targets.min()) < 0 else int(targets.max())
-            raise InputError(
-                f"targets of {OWNER}.log must be class numbers from 0 to {self.classes - 1}; got {wrong}."
-            )
+            raise InputError(f"targets of {OWNER}.log must be class numbers from 0 to {self.classes - 1}; got {wrong}.")
         old = self._targets[where]
         changed = self._known[where] & (old != targets).reshape(where.size, -1).any(1)
         if changed.any():
