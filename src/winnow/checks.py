@@ -21,6 +21,7 @@ __all__ = [
     "choice",
     "finite",
     "fraction",
+    "frozen",
     "ids",
     "integer",
     "number",
@@ -146,12 +147,24 @@ def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
     return value
 
 
+def frozen(value: NDArray[Any], *, copy: bool = True) -> NDArray[Any]:
+    """The array, read-only; a copy unless it is too large to hold twice."""
+    out = value.copy() if copy else value.view()
+    out.flags.writeable = False
+    return out
+
+
 def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
     """Example ids: a non-empty vector of unique whole numbers (int64) or of unique, non-empty strings."""
-    out = np.asarray(value)
+    try:
+        out = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"ids of {owner} must be a vector; got {_shown(value)} ({error}).") from None
     if out.ndim != 1 or out.size == 0:
         raise InputError(f"ids of {owner} must be a non-empty vector; got shape {out.shape}.")
     if out.dtype.kind in "iu":
+        if out.dtype.kind == "u" and int(out.max()) > np.iinfo(np.int64).max:
+            raise InputError(f"ids of {owner} must be below 2**63; got {int(out.max())}.")
         out = out.astype(np.int64)
     elif out.dtype.kind == "U":
         pass
@@ -165,6 +178,9 @@ def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
         raise InputError(
             f"ids of {owner} must be unique; {int((counts > 1).sum())} occur more than once, for example {twice!s}."
         )
+    if out.dtype.kind == "U" and any(not name.isprintable() for name in unique.tolist()):
+        odd = next(name for name in unique.tolist() if not name.isprintable())
+        raise InputError(f"ids of {owner} must be printable text; got {odd!r}.")
     if out.dtype.kind == "U" and unique[0] == "":
         raise InputError(f"ids of {owner} must not be empty strings.")
     return out

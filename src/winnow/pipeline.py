@@ -7,17 +7,20 @@ prune_with_proof   the same, then evaluate and report, all in one resumable run 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import checks
+from . import checks, registry
 from .artefacts import Scores, Signals, Source, Study, Subset, record
 from .data.holdout import hold_out
 from .engine import Engine, Local
-from .errors import InputError
+from .engine.local import describe as describe_engine
+from .errors import InputError, NotDefinedError
 from .evaluation.evaluating import evaluate
+from .evaluation.exams import exam, exams
 from .evaluation.tolerance import Search, smallest_within
 from .models.identity import describe
 from .report import write_run_report
@@ -32,6 +35,7 @@ from .training.recipe import Recipe
 
 __all__ = ["Proof", "choose_method", "observe_run", "prune", "prune_with_proof"]
 
+UNRELIABLE = 0.3  # a rank correlation between halves of the seeds below which a score says little
 HELD_OUT = 0.2  # of a source without a test or validation set of its own
 
 
@@ -158,7 +162,7 @@ def prune(
     """
     request = _request(source, keep, tolerance, method, balance, model, recipe, seeds, seed, parameters)
     runner = engine if engine is not None else Local()
-    settings = {"command": "prune", "source": source.fingerprint, **request.settings()}
+    settings = _asked("prune", source, validation, request, runner)
     with Run.opened(out, settings, extend=False) as run:
         subset, _ = _prune(source, request, validation, run, runner)
     return subset
@@ -212,12 +216,14 @@ def prune_with_proof(
     """
     request = _request(source, keep, tolerance, method, balance, model, recipe, seeds, seed, parameters)
     checks.integer("proof_seeds", "prune", proof_seeds, low=1)
+    checks.number("match_iterations", "prune", match_iterations, low=0, high=1)
     runner = engine if engine is not None else Local()
-    tests = None if test is None else test if isinstance(test, Mapping) else {test.name: test}
+    tests = None
+    if test is not None and source.task != "unlabelled":
+        named = test if isinstance(test, Mapping) else {getattr(test, "name", "test"): test}
+        tests = exams("prune", source, named)
     settings = {
-        "command": "prune with proof",
-        "source": source.fingerprint,
-        **request.settings(),
+        **_asked("prune with proof", source, validation, request, runner),
         "proof_seeds": proof_seeds,
         "match_iterations": match_iterations,
         "test": None if tests is None else {name: part.fingerprint for name, part in tests.items()},
@@ -233,7 +239,7 @@ def prune_with_proof(
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in ("observe", "score", "select", "search")}}
         study = (
             None
-            if tests is None or source.task == "unlabelled"
+            if tests is None
             else evaluate(
                 source,
                 {name: subset},
@@ -278,8 +284,10 @@ def _request(
         keep = checks.fraction("keep", "prune", keep)
     if tolerance is not None:
         checks.number("tolerance", "prune", tolerance, low=0, high=1, open_low=True, open_high=True)
+    if recipe is not None and not isinstance(recipe, Recipe):
+        raise InputError(f"recipe of prune must be a Recipe; got {type(recipe).__name__}.")
     chosen = choose_method(source.task, keep) if method == "auto" else Chosen(method, "asked for")
-    plan = parse_method(chosen.name)
+    plan = _plan(chosen.name, source, tolerance, parameters)
     if balance == "auto":
         balance = 0.5 if source.task == "classification" else None
     if balance is not None:
@@ -287,6 +295,36 @@ def _request(
     checks.integer("seeds", "prune", seeds, low=1)
     checks.integer("seed", "prune", seed, low=0)
     return Request(keep, tolerance, chosen, plan, balance, model, recipe or Recipe(), seeds, seed, parameters)
+
+
+def _plan(name: str, source: Source, tolerance: float | None, parameters: Mapping[str, Any]) -> Plan:
+    """The method taken apart, refused before anything is trained if it cannot work on this source."""
+    plan = parse_method(name)
+    methods = [registry.get("selector", plan.selector)]
+    methods += [] if plan.score is None else [registry.get("score", plan.score)]
+    for found in methods:
+        if source.task not in found.tasks:
+            raise NotDefinedError(
+                f"{found.kind} {found.name!r} of method {name!r} is defined for {' and '.join(sorted(found.tasks))}, "
+                f"and source {source.name!r} is {source.task}."
+            )
+    methods[0].check_parameters(parameters)
+    if tolerance is not None and source.task == "unlabelled":
+        raise NotDefinedError(
+            f"tolerance of prune is measured by training on labels, and source {source.name!r} has none; give keep=."
+        )
+    return plan
+
+
+def _asked(command: str, source: Source, validation: Source | None, request: Request, engine: Engine) -> dict[str, Any]:
+    """What a run directory was asked for: everything that the subset depends on."""
+    return {
+        "command": command,
+        "source": source.fingerprint,
+        "validation": None if validation is None else exam("validation", "prune", source, validation).fingerprint,
+        **request.settings(),
+        **describe_engine(engine),
+    }
 
 
 def _prune(
@@ -341,7 +379,14 @@ def _score(signals: Signals, request: Request, run: Run) -> Scores | None:
     name = request.plan.score
     if name is None:
         return None
-    return run.step(f"score/{name}", Scores, lambda: score_signals(name, signals), file=f"scores/{name}.parquet")
+    scores = run.step(f"score/{name}", Scores, lambda: score_signals(name, signals), file=f"scores/{name}.parquet")
+    if scores.reliability is not None and scores.reliability < UNRELIABLE:
+        warnings.warn(
+            f"score {name!r} hardly agrees with itself here (rank correlation {scores.reliability:.2f} between halves "
+            "of the seeds); more seeds or epochs would help, or another method",
+            stacklevel=2,
+        )
+    return scores
 
 
 def _select(signals: Signals, scores: Scores | None, request: Request, keep: float | None) -> Subset:

@@ -8,7 +8,7 @@ the work has lasted two seconds.
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -61,47 +61,49 @@ def _ignore(steps: int) -> None:
 
 
 class _Bar:
-    """A rich bar that waits `PATIENCE` seconds before it draws itself."""
+    """A rich bar that draws itself after `PATIENCE` seconds, whether or not anything has moved by then."""
 
     def __init__(self, label: str, total: int | None) -> None:
-        self._label, self._total = label, total
-        self._done, self._start = 0, time.monotonic()
-        self._close: Callable[[], None] | None = None
-        self._move: Callable[[int], None] = _ignore
+        self._label, self._total, self._done = label, total, 0
+        self._over = False
+        self._draw: Callable[[int], None] = _ignore
+        self._close: Callable[[], None] = lambda: None
+        self._guard = threading.RLock()  # the timer opens the bar from a thread of its own
+        self._timer = threading.Timer(PATIENCE, self._open)
+        self._timer.daemon = True
+        self._timer.start()
 
     def advance(self, steps: int) -> None:
-        self._done += steps
-        if self._close is None and time.monotonic() - self._start > PATIENCE:
-            self._open()
-        self._move(self._done)
+        with self._guard:
+            self._done += steps
+            self._draw(self._done)
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Remaining
 
-        if _live_bars:  # rich draws one live display at a time; an inner loop stays silent
-            return
-        bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        bar.start()
-        number = bar.add_task(self._label, total=self._total)
-        _live_bars.append(bar)
+        with self._guard:
+            if self._over or _live_bars:  # rich draws one live display at a time; an inner loop stays silent
+                return
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                       TextColumn("left"), Remaining())  # fmt: skip
+            bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            bar.start()
+            number = bar.add_task(self._label, total=self._total, completed=self._done)
+            _live_bars.append(bar)
 
-        def close() -> None:
-            bar.stop()
-            _live_bars.remove(bar)
+            def close() -> None:
+                bar.stop()
+                _live_bars.remove(bar)
 
-        self._close = close
-        self._move = lambda done: bar.update(number, completed=done)
+            self._close = close
+            self._draw = lambda done: bar.update(number, completed=done)
 
     def close(self) -> None:
-        if self._close is not None:
+        self._timer.cancel()
+        with self._guard:
+            self._over = True
             self._close()
 
 

@@ -10,7 +10,6 @@ page that writes the format down.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,11 +21,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar
 
-from .errors import InputError, RunInUseError, StoreError
+from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
 
 __all__ = ["FORMAT", "Run", "atomic", "fingerprint", "read_json", "write_json"]
 
 FORMAT = 1  # version of the run directory's layout
+LOCK = "lock"
+PART = ".winnow-part"  # how files end that are still being written
 
 
 class Artefact(Protocol):
@@ -49,8 +50,11 @@ def atomic(path: str | Path) -> Iterator[Path]:
     file or the whole new one.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=PART)
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror}.") from None
     os.close(handle)
     part = Path(name)
     try:
@@ -109,6 +113,13 @@ class Run:
         self._seconds: dict[str, float] = {}
 
     @classmethod
+    def existing(cls, path: str | Path) -> Run:
+        """A run that is there already, under the settings it was made with, to add steps to it."""
+        if not (Path(path) / "run.json").is_file():
+            raise NotFoundError(f"{path} is not a winnow run: it holds no run.json.")
+        return cls(path, _about(Path(path))["settings"])
+
+    @classmethod
     @contextmanager
     def opened(cls, out: Run | str | Path | None, settings: Mapping[str, Any], *, extend: bool = True) -> Iterator[Run]:
         """A run for `out`: a path is opened for the block, an open run is used as it is, None keeps nothing."""
@@ -123,10 +134,15 @@ class Run:
             return self
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"the run directory must be a directory; {self.path} is a file.")
+        ours = (self.path / "run.json").exists()
+        if not ours and self.path.exists() and any(item.name != LOCK for item in self.path.iterdir()):
+            raise StoreError(f"{self.path} is not empty and is not a winnow run; choose another directory.")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = _hold(self.path)
-        except PermissionError as error:
+        except OSError as error:
+            if isinstance(error, WinnowError):
+                raise
             raise InputError(f"the run directory {self.path} cannot be written: {error.strerror}.") from None
         try:
             self._open(self.path)
@@ -136,16 +152,10 @@ class Run:
         return self
 
     def _open(self, path: Path) -> None:
-        for left_over in path.rglob(".*.part"):  # of a process killed while it wrote; the lock is ours
-            left_over.unlink(missing_ok=True)
         about = path / "run.json"
         wanted = {"format": FORMAT, "settings": json.loads(json.dumps(self.settings, default=str))}
         if about.exists():
-            found = read_json(about)
-            if found.get("format") != FORMAT:
-                raise StoreError(
-                    f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}."
-                )
+            found = _about(path)
             changed = sorted(
                 key
                 for key in {*found["settings"], *wanted["settings"]}
@@ -157,10 +167,10 @@ class Run:
                     f"{path} holds a run with other settings ({key} was {found['settings'].get(key)!r}, now "
                     f"{wanted['settings'].get(key)!r}); choose another directory or repeat the first command."
                 )
+            for left_over in path.rglob(f".*{PART}"):  # of a process killed while it wrote; the lock is ours
+                left_over.unlink(missing_ok=True)
             if not changed:
                 return
-        elif any(item.name != "lock" for item in path.iterdir()):
-            raise StoreError(f"{path} is not empty and is not a winnow run; choose another directory.")
         write_json(about, wanted)
 
     def __exit__(
@@ -221,9 +231,25 @@ class Run:
             )
         return made
 
+    def spent(self, name: str, seconds: float) -> None:
+        """Count seconds of work that leaves no artefact of its own."""
+        self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
     def seconds(self, prefix: str = "") -> float:
         """Seconds spent on the steps whose name starts with `prefix`, when they were first made."""
         return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """The `run.json` of a run, if this winnow can read it."""
+    found = read_json(path / "run.json")
+    if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
+        raise StoreError(f"{path / 'run.json'} does not describe a winnow run.")
+    if found.get("format") != FORMAT:
+        raise StoreError(
+            f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}."
+        )
+    return found
 
 
 def _umask() -> int:
@@ -234,7 +260,9 @@ def _umask() -> int:
 
 def _hold(path: Path) -> IO[str]:
     """Take the directory's lock; the system gives it up when the process ends, however it ends."""
-    file = (path / "lock").open("a+")
+    import fcntl  # not everywhere, and `import winnow` should work there too
+
+    file = (path / LOCK).open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

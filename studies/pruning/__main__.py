@@ -38,7 +38,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--data", default="fashion-mnist", help="anything wn.open takes that has a test split")
     parser.add_argument("--examples", type=int, default=20_000, help="training examples, drawn at random by class")
     parser.add_argument("--model", default="lenet5")
-    parser.add_argument("--epochs", type=int, default=10, help="epochs of a retraining")
+    parser.add_argument("--epochs", type=int, default=8, help="epochs of a retraining")
     parser.add_argument("--observe-epochs", type=int, default=20, help="epochs of an observation")
     parser.add_argument("--observe-seeds", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=5, help="retrainings of each arm")

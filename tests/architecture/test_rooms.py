@@ -25,6 +25,8 @@ ONE_HOME = {
     "torchvision": "models/bridge.py",
     "timm": "models/bridge.py",
     "transformers": "training/hf_callback.py",
+    "pytorch_lightning": "training/lightning_callback.py",
+    "lightning": "training/lightning_callback.py",
     "ray": "engine/ray.py",
 }
 # No package may bear the name of a public function: importing it would hide the function.

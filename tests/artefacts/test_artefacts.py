@@ -199,7 +199,7 @@ def test_a_study_survives_saving_and_prints(tmp_path: Path) -> None:
     assert rows["el2n@0.5"]["vs_random"] == pytest.approx(0.05)
     assert rows["el2n@0.5"]["vs_full"] == pytest.approx(-0.05)
     assert rows["el2n@0.5"]["worst_class"] == 0.5
-    assert rows["el2n@0.5"]["select_s"] == 2.5
+    assert rows["el2n@0.5"]["selection_s"] == 2.5
     assert math.isnan(rows["full"]["vs_full"])
     assert "el2n@0.5" in str(back.table())
     assert back.table().markdown().count("\n") == 4

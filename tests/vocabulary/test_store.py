@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow.errors import InputError, RunInUseError, StoreError
+from winnow.errors import InputError, NotFoundError, RunInUseError, StoreError
 from winnow.store import Run, atomic, fingerprint, read_json, write_json
 
 
@@ -82,7 +82,7 @@ def test_an_artefact_without_a_record_does_not_count(tmp_path: Path) -> None:
 def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     with Run(tmp_path, {}):
         pass
-    part = tmp_path / "scores" / ".el2n.parquet.x1.part"
+    part = tmp_path / "scores" / ".el2n.parquet.x1.winnow-part"
     part.parent.mkdir()
     part.write_text("half")
     with Run(tmp_path, {}):
@@ -123,6 +123,40 @@ def test_a_foreign_directory_is_refused(tmp_path: Path) -> None:
         Run(tmp_path, {}).__enter__()
     with pytest.raises(InputError, match="is a file"):
         Run(tmp_path / "thesis.tex", {}).__enter__()
+    assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_nothing_is_cleaned_up_in_a_directory_that_is_not_ours(tmp_path: Path) -> None:
+    part = tmp_path / "films" / ".a.winnow-part"
+    part.parent.mkdir()
+    part.write_text("half a film")
+    with pytest.raises(StoreError, match="not a winnow run"):
+        Run(tmp_path, {}).__enter__()
+    assert part.exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence() -> None:
+    with pytest.raises(StoreError, match=r"cannot write /proc/nowhere/a.json"):
+        write_json("/proc/nowhere/a.json", 1)
+    with pytest.raises(InputError, match="cannot be written"):
+        Run("/proc/nowhere", {}).__enter__()
+
+
+def test_an_existing_run_keeps_its_settings(tmp_path: Path) -> None:
+    with Run(tmp_path, {"command": "observe", "seed": 3}):
+        pass
+    with Run.existing(tmp_path) as run:
+        run.put("score/el2n", Note("x"), 1.5)
+    assert read_json(tmp_path / "run.json")["settings"] == {"command": "observe", "seed": 3}
+    with pytest.raises(NotFoundError, match=r"holds no run\.json"):
+        Run.existing(tmp_path / "nowhere")
+
+
+def test_another_command_is_refused_even_where_a_run_may_grow(tmp_path: Path) -> None:
+    with Run(tmp_path, {"command": "prune"}):
+        pass
+    with pytest.raises(StoreError, match="command was 'prune', now 'evaluate'"):
+        Run(tmp_path, {"command": "evaluate"}, extend=True).__enter__()
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:

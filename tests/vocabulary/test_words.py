@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -99,13 +100,16 @@ class Terminal(io.StringIO):
 def work(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, enabled: bool, patience: float) -> str:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "PATIENCE", patience)
-    with progress.shown(enabled):
-        assert list(progress.track(range(3), "counting")) == [0, 1, 2]
-    return stream.getvalue()
+    with progress.shown(enabled), progress.task("counting", 3) as advance:
+        time.sleep(0.4)  # nothing has moved yet: a bar that is due must be there all the same
+        seen = stream.getvalue()
+        advance(3)
+    assert list(progress.track(range(3), "silent")) == [0, 1, 2]
+    return seen
 
 
 def test_a_bar_is_drawn_only_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "counting" in work(monkeypatch, Terminal(), enabled=True, patience=-1)
+    assert "counting" in work(monkeypatch, Terminal(), enabled=True, patience=0.01)
     assert work(monkeypatch, Terminal(), enabled=True, patience=60) == ""
-    assert work(monkeypatch, Terminal(), enabled=False, patience=-1) == ""
-    assert work(monkeypatch, io.StringIO(), enabled=True, patience=-1) == ""
+    assert work(monkeypatch, Terminal(), enabled=False, patience=0.01) == ""
+    assert work(monkeypatch, io.StringIO(), enabled=True, patience=0.01) == ""

@@ -30,8 +30,8 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether zero lies outside; an interval of one run excludes nothing."""
-        return bool(self.low > 0 or self.high < 0)
+        """Whether zero lies outside; one or two runs, which may agree by chance, exclude nothing."""
+        return self.runs >= 3 and bool(self.low > 0 or self.high < 0)
 
 
 def mean(values: ArrayLike, confidence: float = 0.95) -> Interval:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["Provenance", "record"]
+__all__ = ["Provenance", "plain", "record"]
 
 Provenance = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ def record(step: str, parameters: Mapping[str, Any], inputs: Mapping[str, str | 
     inputs
         For each input its provenance, or its fingerprint where it is raw data.
     """
-    return {"step": step, "parameters": _plain(parameters), "inputs": _plain(inputs), "versions": versions()}
+    return {"step": step, "parameters": plain(parameters), "inputs": plain(inputs), "versions": versions()}
 
 
 @cache
@@ -45,7 +45,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON-like copy of `value`; anything else is written as text."""
     return json.loads(json.dumps(value, default=_as_json))
 

@@ -19,7 +19,7 @@ from .source import TASKS, Task, positions_of
 __all__ = ["Scores"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """One number an example.
 
@@ -51,16 +51,20 @@ class Scores:
 
     def __post_init__(self) -> None:
         owner = f"scores {self.name!r}"
-        object.__setattr__(self, "ids", checks.ids(owner, self.ids))
+        object.__setattr__(self, "ids", checks.frozen(checks.ids(owner, self.ids)))
         checks.choice("task", owner, self.task, TASKS)
-        object.__setattr__(
-            self, "values", checks.array("values", owner, self.values, ndim=1, rows=self.ids.size, dtype=np.float64)
-        )
+        values = checks.array("values", owner, self.values, ndim=1, rows=self.ids.size, dtype=np.float64)
+        object.__setattr__(self, "values", checks.frozen(values))
         if self.labels is not None:
-            object.__setattr__(self, "labels", checks.array("labels", owner, self.labels, rows=self.ids.size))
+            labels = checks.array("labels", owner, self.labels, rows=self.ids.size)
+            object.__setattr__(self, "labels", checks.frozen(labels))
 
     def __len__(self) -> int:
         return int(self.ids.size)
+
+    def __repr__(self) -> str:
+        known = "unknown" if self.reliability is None else f"{self.reliability:.3f}"
+        return f"Scores({self.name!r}: {len(self)} examples, reliability {known})"
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,6 +7,7 @@ Arrays by name; the example axis is always the same ids in the same order.
 | `logits` | seeds x epochs x n x classes | outputs in eval mode, without augmentation, after each recorded epoch |
 | `losses` | seeds x epochs x n | loss of that one example |
 | `embeddings` | n x d | representation by a trained or given network |
+| `embeddings_again` | n x d | the same by the next seed's network: how far a score depends on the training |
 | `gradients` | seeds x n x p | loss gradient of that one example, randomly projected unless asked otherwise |
 | `gradient_norms` | seeds x n | exact L2 norm of that gradient, all parameters |
 | `ensemble_member` | models x n | 1 where the example was in the training set of that model |
@@ -38,6 +39,7 @@ EXAMPLE_AXIS = {
     "logits": 2,
     "losses": 2,
     "embeddings": 0,
+    "embeddings_again": 0,
     "gradients": 1,
     "gradient_norms": 1,
     "ensemble_member": 1,
@@ -45,7 +47,7 @@ EXAMPLE_AXIS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Signals:
     """What was observed of each example.
 
@@ -79,16 +81,26 @@ class Signals:
     provenance: Provenance = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checks.ids("signals", self.ids))
+        object.__setattr__(self, "ids", checks.frozen(checks.ids("signals", self.ids)))
         checks.choice("task", "signals", self.task, TASKS)
         n = self.ids.size
         if self.task != "unlabelled":
             if self.labels is None:
                 raise InputError(f"labels of signals are missing for a {self.task} task.")
-            object.__setattr__(self, "labels", checks.array("labels", "signals", self.labels, rows=n))
+            labels = checks.array("labels", "signals", self.labels, rows=n)
+            if self.task == "classification" and self.classes:
+                low, high = int(labels.min()), int(labels.max())
+                if labels.dtype.kind not in "iu" or low < 0 or high >= len(self.classes):
+                    raise InputError(
+                        f"labels of signals must be class numbers from 0 to {len(self.classes) - 1}; "
+                        f"got {labels.dtype} from {low} to {high}."
+                    )
+            object.__setattr__(self, "labels", checks.frozen(labels))
         if not self.arrays:
             raise InputError("signals must hold at least one array; got none.")
-        for name, values in self.arrays.items():
+        arrays = {name: checks.frozen(np.asarray(values), copy=False) for name, values in self.arrays.items()}
+        object.__setattr__(self, "arrays", arrays)
+        for name, values in arrays.items():
             if name not in EXAMPLE_AXIS:
                 raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
             axis = EXAMPLE_AXIS[name]
@@ -105,6 +117,10 @@ class Signals:
 
     def __len__(self) -> int:
         return int(self.ids.size)
+
+    def __repr__(self) -> str:
+        held = ", ".join(f"{name} {values.shape}" for name, values in sorted(self.arrays.items()))
+        return f"Signals({len(self)} examples: {held})"
 
     def __contains__(self, name: object) -> bool:
         return name in self.arrays
@@ -189,12 +205,13 @@ class Signals:
     def stack(cls, parts: Sequence[Signals], provenance: Provenance) -> Signals:
         """Signals of several seeds, each observed on the same ids, as one."""
         first = parts[0]
-        arrays = {}
-        for name, values in first.arrays.items():
-            if EXAMPLE_AXIS[name] == 0:
-                arrays[name] = values
-            else:
-                arrays[name] = np.concatenate([part.take(first.ids).arrays[name] for part in parts], axis=0)
+        lined_up = [first, *(part.take(first.ids) for part in parts[1:])]
+        arrays: dict[str, NDArray[Any]] = {}
+        for part in lined_up:  # arrays without seeds come from whichever part has them
+            arrays |= {name: values for name, values in part.arrays.items() if EXAMPLE_AXIS[name] == 0}
+        for name in first.arrays:
+            if EXAMPLE_AXIS[name] > 0:
+                arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)
         return replace(first, arrays=arrays, provenance=provenance)
 
     def save(self, path: str | Path) -> Path:

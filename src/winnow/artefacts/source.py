@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = ("image", "tensor", "table")
 Read = Callable[[NDArray[np.int64]], NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Source:
     """Examples by id.
 
@@ -97,10 +97,14 @@ class Source:
                     f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
                     f"got {low if low < 0 else high}."
                 )
-        object.__setattr__(self, "labels", labels.astype(wanted, copy=False))
+        object.__setattr__(self, "labels", checks.frozen(labels.astype(wanted, copy=False)))
 
     def __len__(self) -> int:
         return self.size
+
+    def __repr__(self) -> str:
+        what = f"{len(self.classes)} classes" if self.task == "classification" else self.task
+        return f"Source({self.name!r}: {self.size} examples, {self.kind} {self.shape}, {what})"
 
     def __getitem__(self, position: int) -> tuple[NDArray[Any], Any]:
         """One (input, target) pair, so that a Source is itself a torch map-style dataset."""
@@ -114,7 +118,7 @@ class Source:
     def ids(self) -> NDArray[Any]:
         """Ids in the source's own order."""
         given = self.make_ids() if callable(self.make_ids) else self.make_ids
-        found = checks.ids(f"source {self.name!r}", given)
+        found = checks.frozen(checks.ids(f"source {self.name!r}", given))
         if found.size != self.size:
             raise InputError(f"ids of source {self.name!r} must have {self.size} entries; got {found.size}.")
         return found
@@ -215,6 +219,8 @@ def positions_of(
     same_kind = (asked.dtype.kind in "iu") == (known.dtype.kind in "iu")
     if not same_kind:
         raise InputError(f"ids of {owner} look like {known[0]!r}; got {asked.reshape(-1)[0]!r}.")
+    if asked.dtype.kind == "u":  # or numpy would compare through floats
+        asked = np.minimum(asked, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
     by_id = np.argsort(known, kind="stable") if order is None else order
     sorted_ids = known[by_id]
     place = np.minimum(np.searchsorted(sorted_ids, asked), known.size - 1)

@@ -88,7 +88,7 @@ class Arm:
     certificate: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Trained models compared under one protocol.
 
@@ -131,6 +131,9 @@ class Study:
                     f"an outcome names arm {outcome.arm!r} and test set {outcome.test!r}, which the "
                     "study does not have."
                 )
+
+    def __repr__(self) -> str:
+        return f"Study({len(self.arms)} arms, {len(self.outcomes)} outcomes, {self.metric} on {', '.join(self.tests)})"
 
     def arm(self, name: str) -> Arm:
         """The arm of that name."""
@@ -194,7 +197,7 @@ class Study:
                     "worst_class": worst,
                     "seeds": got.runs,
                     "train_s": self.seconds(arm.name),
-                    "select_s": float(sum(arm.selection.values())),
+                    "selection_s": float(sum(arm.selection.values())) if arm.selection else math.nan,
                 }
                 rows.append(row)
         return Table(tuple(rows))
@@ -208,6 +211,7 @@ class Study:
     def save(self, directory: str | Path) -> Path:
         """Write `outcomes.parquet` and `study.json` into a directory."""
         where = Path(directory)
+        (where / "study.json").unlink(missing_ok=True)  # written last: a study without it was never finished
         columns = {f.name: [getattr(o, f.name) for o in self.outcomes] for f in dataclasses.fields(Outcome)}
         write_table(where / "outcomes.parquet", "outcomes", columns, {})
         about = {

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..seeds import stream
 from ..store import fingerprint
 from .parquet import read_table, write_table
-from .provenance import Provenance
+from .provenance import Provenance, plain
 from .source import Source
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Subset", "WeightedSampler"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subset:
     """A smaller training set.
 
@@ -44,20 +44,25 @@ class Subset:
     """
 
     ids: NDArray[Any]
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    weights: NDArray[np.float64] = None  # type: ignore[assignment]  # None is all ones; never None once built
     certificate: Mapping[str, Any] = field(default_factory=dict)
     provenance: Provenance = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ids = checks.ids("subset", self.ids)
-        given = self.weights if len(self.weights) else np.ones(ids.size)
+        given = np.ones(ids.size) if self.weights is None else self.weights
         weights = checks.weights("subset", given, ids.size)
         order = np.argsort(ids, kind="stable")
-        object.__setattr__(self, "ids", ids[order])
-        object.__setattr__(self, "weights", weights[order])
+        object.__setattr__(self, "ids", checks.frozen(ids[order], copy=False))
+        object.__setattr__(self, "weights", checks.frozen(weights[order], copy=False))
+        object.__setattr__(self, "certificate", plain(self.certificate))
+        object.__setattr__(self, "provenance", plain(self.provenance))
 
     def __len__(self) -> int:
         return int(self.ids.size)
+
+    def __repr__(self) -> str:
+        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''})"
 
     @property
     def weighted(self) -> bool:
@@ -71,6 +76,10 @@ class Subset:
 
     def indices(self, source: Source) -> NDArray[np.int64]:
         """Positions of the kept examples in `source`, in the order of `ids`."""
+        if not isinstance(source, Source):
+            raise InputError(
+                f"source of Subset.indices must be a Source (open it with wn.open); got {type(source).__name__}."
+            )
         return source.positions(self.ids)
 
     def to_torch(self, dataset: Any, source: Source | None = None) -> torch.utils.data.Subset[Any]:
@@ -86,28 +95,35 @@ class Subset:
         """
         import torch.utils.data
 
-        if isinstance(dataset, Source):
-            source = dataset
-        if source is not None:
-            if len(dataset) != len(source):
-                raise InputError(
-                    f"dataset of Subset.to_torch must have the {len(source)} examples of the source; "
-                    f"it has {len(dataset)}."
-                )
-            where = self.indices(source)
-        elif self.ids.dtype.kind == "i":
-            where = self.ids
-            if where[-1] >= len(dataset) or where[0] < 0:
-                raise InputError(
-                    f"dataset of Subset.to_torch has {len(dataset)} examples; the subset names "
-                    f"position {where[-1] if where[-1] >= len(dataset) else where[0]}."
-                )
-        else:
+        if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise InputError(
-                f"Subset.to_torch needs source= to find ids such as {str(self.ids[0])!r} in a torch "
-                "dataset; pass the source the subset was chosen from."
+                "dataset of Subset.to_torch must be map-style, with len() and [position]; "
+                f"got {type(dataset).__name__}."
+            )
+        whole = dataset if isinstance(dataset, Source) else source
+        where = self.indices(whole) if whole is not None else self._as_positions()
+        expected = len(dataset) if whole is None else len(whole)
+        if len(dataset) != expected:
+            raise InputError(
+                f"dataset of Subset.to_torch must have the {expected} examples of the source; it has {len(dataset)}."
+            )
+        beyond = where[(where < 0) | (where >= expected)]
+        if beyond.size:
+            raise InputError(
+                f"dataset of Subset.to_torch has {expected} examples; the subset names position {beyond[0]}."
             )
         return torch.utils.data.Subset(dataset, where.tolist())
+
+    def _as_positions(self) -> NDArray[np.int64]:
+        """The ids, if they are positions: whole numbers that nobody gave a meaning of their own."""
+        made = sorted(set(_id_kinds(self.provenance)) - {"positions"})
+        if self.ids.dtype.kind != "i" or made:
+            kind = f"come from {made[0]}" if made else f"are names such as {str(self.ids[0])!r}"
+            raise InputError(
+                f"Subset.to_torch needs source= to find the examples in a torch dataset, for the ids {kind}; pass "
+                "the source the subset was chosen from."
+            )
+        return self.ids
 
     def sampler(self, seed: int = 0) -> WeightedSampler:
         """A seeded, resumable sampler over `to_torch(...)`: shuffles, or draws by weight if weighted."""
@@ -135,11 +151,25 @@ class Subset:
         )
 
 
+def _id_kinds(value: Any) -> Iterator[str]:
+    """What every source in a provenance says its ids were made from."""
+    if isinstance(value, Mapping):
+        origin = value.get("origin")
+        if isinstance(origin, Mapping) and isinstance(origin.get("ids"), str):
+            yield origin["ids"]
+        for item in value.values():
+            yield from _id_kinds(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _id_kinds(item)
+
+
 class WeightedSampler:
     """Positions within a subset, one epoch an iteration, the same for the same seed and epoch.
 
     Equal weights give a fresh shuffle each epoch; unequal weights give as many draws with replacement,
-    in proportion to weight. `state_dict` remembers the epoch and how far it got.
+    in proportion to weight. `state_dict` remembers the epoch and how many positions were handed out (a loader that
+    fetches ahead has asked for more than it has given on); the iteration after `load_state_dict` goes on there.
     """
 
     def __init__(self, weights: NDArray[np.float64], seed: int = 0) -> None:
@@ -147,6 +177,7 @@ class WeightedSampler:
         self._seed = checks.integer("seed", "sampler", seed, low=0)
         self._epoch = 0
         self._drawn = 0
+        self._start = 0  # where the next epoch begins: beyond 0 only just after load_state_dict
 
     def __len__(self) -> int:
         return int(self._weights.size)
@@ -158,6 +189,7 @@ class WeightedSampler:
             order = rng.choice(n, size=n, replace=True, p=self._weights / self._weights.sum())
         else:
             order = rng.permutation(n)
+        self._drawn, self._start = self._start, 0
         for position in order[self._drawn :]:
             self._drawn += 1
             yield int(position)
@@ -170,4 +202,5 @@ class WeightedSampler:
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on where another sampler was."""
-        self._seed, self._epoch, self._drawn = state["seed"], state["epoch"], state["drawn"]
+        self._seed, self._epoch = state["seed"], state["epoch"]
+        self._drawn = self._start = state["drawn"]

@@ -21,6 +21,8 @@ __all__ = ["app", "main"]
 
 UsageError: type[Any] = typer.BadParameter.__mro__[2]  # typer's base of all usage errors, which it does not export
 
+STOPPED = 130  # the exit code of a process that Ctrl-C ended
+
 app = typer.Typer(
     name="winnow",
     help="Train on less data, and prove what it costs.",
@@ -58,7 +60,8 @@ def _run(arguments: list[str] | None) -> int:
     try:
         with shown():
             outcome = app(args=arguments, prog_name="winnow", standalone_mode=False)
-        return outcome if isinstance(outcome, int) else 0
+        if outcome != STOPPED:  # the code that typer turns Ctrl-C into
+            return outcome if isinstance(outcome, int) else 0
     except WinnowError as error:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -66,5 +69,6 @@ def _run(arguments: list[str] | None) -> int:
         error.show()
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
-        return 130
+        pass
+    print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
+    return STOPPED

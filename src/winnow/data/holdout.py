@@ -18,7 +18,7 @@ from ..artefacts.source import Source
 from ..errors import DataError
 from ..seeds import stream
 
-__all__ = ["hold_out"]
+__all__ = ["hold_out", "sample"]
 
 
 def hold_out(
@@ -65,10 +65,33 @@ def hold_out(
     return rest, out
 
 
-def _by_class(source: Source, total: int, seed: int) -> NDArray[np.int64]:
+def sample(source: Source, size: int, seed: int = 0) -> Source:
+    """Some examples of a source, drawn at random, class by class in proportion, whatever the order of the source.
+
+    Parameters
+    ----------
+    source
+        What to draw from.
+    size
+        How many; a source that has no more is returned as it is.
+    seed
+        Seed of the draw.
+    """
+    wanted = checks.integer("size", "sample", size, low=1)
+    if wanted >= len(source):
+        return source
+    if source.task == "classification" and source.labels is not None:
+        drawn = _by_class(source, wanted, seed, both_sides=False)
+    else:
+        drawn = source.order[stream(seed, "hold-out").permutation(len(source))[:wanted]]
+    part = source.at(np.sort(drawn), f"{source.name}:{wanted}")
+    return replace(part, origin={**source.origin, "sample": {"size": wanted, "seed": seed}})
+
+
+def _by_class(source: Source, total: int, seed: int, both_sides: bool = True) -> NDArray[np.int64]:
     labels = np.asarray(source.labels)[source.order]
     counts = np.bincount(labels, minlength=len(source.classes))
-    quotas = _quotas(counts, total, source.name)
+    quotas = _quotas(counts, total, source.name, both_sides)
     held = []
     for number, quota in enumerate(quotas):
         members = source.order[labels == number]
@@ -77,10 +100,13 @@ def _by_class(source: Source, total: int, seed: int) -> NDArray[np.int64]:
     return np.concatenate(held)
 
 
-def _quotas(counts: NDArray[np.int64], total: int, name: str) -> NDArray[np.int64]:
-    """How many of each class to hold out: near its share, within [1, count - 1], summing to `total`."""
-    low = np.where(counts >= 2, 1, 0)
-    high = np.maximum(counts - 1, 0)
+def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) -> NDArray[np.int64]:
+    """How many of each class to draw: near its share, summing to `total`.
+
+    Within [1, count - 1] where every class must be on both sides, within [0, count] otherwise.
+    """
+    low = np.where(counts >= 2, 1, 0) if both_sides else np.zeros_like(counts)
+    high = np.maximum(counts - 1, 0) if both_sides else counts
     if not low.sum() <= total <= high.sum():
         raise DataError(
             f"source {name!r} has too few examples to hold out {total} of {int(counts.sum())} with each "

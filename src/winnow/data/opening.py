@@ -20,7 +20,7 @@ from . import builtin, cifar, csv_file, hf, idx, image_folder, npz, parquet
 from .arrays import open_arrays
 from .assembling import Asked, renamed
 from .frames import is_frame, open_frame
-from .holdout import hold_out
+from .holdout import sample
 from .splits import without_splits
 from .torch_dataset import is_map_style, open_torch
 
@@ -121,10 +121,7 @@ def _limited(source: Source, limit: int | None) -> Source:
     """At most `limit` examples of a source."""
     if limit is None:
         return source
-    wanted = checks.integer("limit", "wn.open", limit, low=2)
-    if wanted >= len(source):
-        return source
-    return hold_out(source, wanted / len(source), 0, ("rest", str(wanted)))[1]
+    return sample(source, checks.integer("limit", "wn.open", limit, low=2))
 
 
 def _opened(what: Any, asked: Asked) -> Source:

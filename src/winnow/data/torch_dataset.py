@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..errors import DataError, InputError
 from ..progress import track
+from ..store import fingerprint
 from .arrays import canonical, to_numpy
 from .assembling import Asked, Pieces, assemble
 from .images import from_pillow
 from .splits import without_splits
 
 __all__ = ["is_map_style", "open_torch"]
+
+LOOKS = 256  # items that a fingerprint looks at
 
 
 def is_map_style(what: Any) -> bool:
@@ -63,9 +66,18 @@ def open_torch(dataset: Any, asked: Asked) -> Source:
             own_ids=np.arange(count),
             ids_from="positions",
             origin={"dataset": type(dataset).__name__, "labels": found},
-            seal=f"{type(dataset).__module__}.{type(dataset).__qualname__}",
+            seal=_seal(dataset, Items(dataset, shape, owner), count),
         ),
     )
+
+
+def _seal(dataset: Any, read: Items, count: int) -> str:
+    """What the fingerprint knows of the content: a look at some items, unless the dataset gives others each time."""
+    kind = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
+    where = np.unique(np.linspace(0, count - 1, min(count, LOOKS)).astype(np.int64))
+    if not np.array_equal(read(where[:1]), read(where[:1])):
+        return f"{kind}, augmenting"
+    return fingerprint(kind, read(where).tobytes())
 
 
 def _fits(raw: NDArray[Any] | None, classes: int) -> bool:

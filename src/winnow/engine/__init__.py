@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .jobs import Engine, Job, run_jobs
-from .local import Local
+from .local import Local, engine_of
 
-__all__ = ["Engine", "Job", "Local", "run_jobs"]
+__all__ = ["Engine", "Job", "Local", "engine_of", "run_jobs"]

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .. import checks
-from ..errors import WinnowError
+from ..errors import InputError, WinnowError
+from .jobs import Engine
 
-__all__ = ["Local"]
+__all__ = ["Local", "describe", "engine_of"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -104,6 +105,15 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def engine_of(owner: str, engine: Any) -> Engine:
+    """The engine, this machine if none is given."""
+    if engine is None:
+        return Local()
+    if not callable(getattr(engine, "map", None)):
+        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
+    return cast(Engine, engine)
 
 
 def describe(engine: Any) -> dict[str, Any]:

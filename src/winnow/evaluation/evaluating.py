@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import checks
 from ..artefacts import Outcome, Source, Study, Subset, record
-from ..engine import Engine, Local
+from ..engine import Engine, engine_of
 from ..engine.local import describe as describe_engine
 from ..errors import InputError
 from ..models import build, choose
@@ -22,6 +22,7 @@ from ..models.identity import describe as describe_model
 from ..seeds import several as seeds_from
 from ..store import Run
 from ..training import Recipe
+from ..training.recipe import recipe_of
 from .arms import PlannedArm, plan
 from .exams import exams, overlap, trainable
 from .trainings import Protocol, Result, json_ready, retrain_all
@@ -124,24 +125,6 @@ def evaluate(
         provenance = _provenance(source, tests, arms, settings, protocol)
         study = _study(source, tests, arms, numbers, done, float(match_iterations), provenance)
         return run.put("study", study, 0.0, key=provenance)
-
-
-def recipe_of(owner: str, recipe: object) -> Recipe:
-    """The recipe, the usual one if none is given."""
-    if recipe is None:
-        return Recipe()
-    if not isinstance(recipe, Recipe):
-        raise InputError(f"recipe of {owner} must be a Recipe; got {type(recipe).__name__}.")
-    return recipe
-
-
-def engine_of(owner: str, engine: Any) -> Engine:
-    """The engine, this machine if none is given."""
-    if engine is None:
-        return Local()
-    if not callable(getattr(engine, "map", None)):
-        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
-    return engine  # type: ignore[no-any-return]
 
 
 def network_of(source: Source, model: Any) -> Any:

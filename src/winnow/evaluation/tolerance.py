@@ -33,13 +33,14 @@ from numpy.typing import NDArray
 
 from .. import checks
 from ..artefacts import Source, Subset
-from ..engine import Engine
+from ..engine import Engine, engine_of
 from ..errors import InputError
 from ..seeds import several as seeds_from
 from ..store import Run
 from ..training import Recipe
+from ..training.recipe import recipe_of
 from .curve import fit
-from .evaluating import engine_of, network_of, recipe_of
+from .evaluating import network_of
 from .exams import exam, trainable
 from .trainings import Protocol, Training, retrain_all
 
@@ -83,6 +84,8 @@ class Search:
         What was asked for.
     metric
         `accuracy` or `r2`.
+    full_size
+        How many examples the full data has; validation examples are none of them.
     full_value
         The metric of the full data on the validation set, mean over seeds.
     validation
@@ -99,6 +102,7 @@ class Search:
     tolerance: float
     confidence: float
     metric: str
+    full_size: int
     full_value: float
     validation: int
     seeds: tuple[int, ...]
@@ -110,7 +114,8 @@ class Search:
         """The finding in words."""
         sure = f"{100 * self.confidence:g} % confidence"
         basis = f"on {self.validation} validation examples over {len(self.seeds)} seeds"
-        within = f"stays within {self.tolerance:g} of the full data's {self.metric} {basis} with {sure}"
+        full = f"the {self.metric} of all {self.full_size} training examples"
+        within = f"stays within {self.tolerance:g} of {full} {basis} with {sure}"
         won = self.winner
         if won is not None:
             return (
@@ -141,6 +146,7 @@ class Search:
             "correction": f"one-sided limits, each at confidence 1 - {1 - self.confidence:.6g} / {self.looks} "
             f"(Bonferroni), because up to {self.looks} fractions are tried and the smallest that holds "
             "is taken",
+            "full_size": self.full_size,
             "full_value": self.full_value,
             "validation_examples": self.validation,
             "seeds": list(self.seeds),
@@ -228,6 +234,7 @@ def smallest_within(
         tolerance=tolerance,
         confidence=confidence,
         metric="accuracy" if source.task == "classification" else "r2",
+        full_size=len(source),
         full_value=float(full.mean()),
         validation=len(measured_on),
         seeds=tuple(numbers),

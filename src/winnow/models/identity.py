@@ -1,7 +1,14 @@
-"""What a model is, in plain values: for provenance, and for the key of a step that trains it."""
+"""What a model is, in plain values: for provenance, and for the key of a step that trains it.
+
+Two models are told apart by their layers and by the code of their own `forward`s, so that a network edited between
+two runs is not taken for the old one. A module's weights do not count, because winnow draws them afresh from the
+training seed; those that a factory gives do.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ..store import fingerprint
@@ -13,26 +20,56 @@ __all__ = ["describe"]
 
 
 def describe(model: Any) -> Any:
-    """A name for a named network; class, size and a fingerprint of its layers for a module or a factory.
-
-    Two models are told apart by their architecture, not by their weights: winnow initialises each afresh
-    from the training seed.
-    """
+    """A name for a named network; class, size and a fingerprint for a module or a factory."""
     if isinstance(model, str):
         return model
     if not hasattr(model, "state_dict") and callable(model):
         import torch
 
         with torch.random.fork_rng(devices=[]):  # looking at what it makes leaves the global stream alone
+            torch.manual_seed(0)
             made = model()
-        return {"factory": getattr(model, "__qualname__", type(model).__name__), "makes": describe(made)}
+        weights = fingerprint(*(value.detach().cpu().numpy().tobytes() for value in made.state_dict().values()))
+        name = getattr(model, "__qualname__", type(model).__name__)
+        return {"factory": name, "makes": describe(made), "weights": weights}
     return _describe_module(model)
 
 
 def _describe_module(model: torch.nn.Module) -> dict[str, Any]:
     shapes = {name: list(value.shape) for name, value in model.state_dict().items()}
+    trained = [name for name, value in model.named_parameters() if value.requires_grad]
     return {
         "module": type(model).__qualname__,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "layers": fingerprint(repr(model), shapes),
+        "layers": fingerprint(repr(model), shapes, trained, list(_behaviour(model))),
     }
+
+
+def _behaviour(model: torch.nn.Module) -> Iterator[Any]:
+    """The code and the plain attributes of every layer that is not torch's own."""
+    for path, layer in model.named_modules():
+        if type(layer).__module__.startswith("torch.nn"):
+            continue
+        plain = {
+            name: getattr(value, "__qualname__", None) or repr(value)
+            for name, value in sorted(vars(layer).items())
+            if callable(value) or isinstance(value, (bool, int, float, str, tuple, type(None)))
+        }
+        methods = [
+            vars(kind)[name]
+            for kind in type(layer).__mro__[:-1]
+            for name in sorted(vars(kind))
+            if not kind.__module__.startswith("torch.nn")
+        ]
+        yield [path, plain, [list(_code(m.__code__)) for m in methods if hasattr(m, "__code__")]]
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    """What a function does, without where it stands."""
+    yield code.co_code.hex()
+    yield repr(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        else:
+            yield repr(constant)

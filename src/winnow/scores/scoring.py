@@ -1,7 +1,8 @@
 """The door to the scores: `score` checks, sorts by id, calls one pure function, and says how reliable it is.
 
-Reliability is the rank correlation (Spearman) between the score from the even and from the odd seeds. A score
-that has no seeds to split but takes a `seed` itself is compared with the same score under another seed.
+Reliability is the rank correlation (Spearman) between the score from the even and from the odd seeds. A score of
+embeddings is compared with the same score of the next seed's network, where that was observed; otherwise, if it takes
+a `seed` itself, with the same score under another seed.
 """
 
 from __future__ import annotations
@@ -43,13 +44,16 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
     settings = _settings(method, signals, parameters)
     order = np.argsort(signals.ids, kind="stable")
     canonical = _only_needed(method, signals).canonical()
+    again = {}
+    if "embeddings" in method.needs and "embeddings_again" in signals:
+        again = {"embeddings_again": signals.arrays["embeddings_again"][order]}
     values = np.empty(len(signals))
     values[order] = _computed(method, canonical, settings)
     return Scores(
         name=name,
         ids=signals.ids,
         values=values,
-        reliability=_reliability(method, canonical, settings),
+        reliability=_reliability(method, canonical, settings, again),
         task=signals.task,
         labels=signals.labels,
         classes=signals.classes,
@@ -120,8 +124,13 @@ def _computed(method: registry.Method, signals: Signals, settings: Mapping[str, 
     return checks.array("values", f"score {method.name!r}", values, ndim=1, rows=len(signals))
 
 
-def _reliability(method: registry.Method, signals: Signals, settings: Mapping[str, Any]) -> float | None:
-    """Rank correlation between halves of the seeds; None where there is nothing to compare."""
+def _reliability(
+    method: registry.Method, signals: Signals, settings: Mapping[str, Any], again: Mapping[str, NDArray[Any]]
+) -> float | None:
+    """Rank correlation between halves of the seeds; None where there is nothing to compare.
+
+    `again` holds the embeddings by the next seed's network, in canonical order, if they were observed.
+    """
     if any(EXAMPLE_AXIS[name] > 0 for name in method.needs):
         if signals.seeds < 2:
             return None
@@ -131,6 +140,9 @@ def _reliability(method: registry.Method, signals: Signals, settings: Mapping[st
             )
         except NotDefinedError:  # half an ensemble may leave an example in every subset
             return None
+    elif "embeddings_again" in again:
+        other = replace(signals, arrays={**signals.arrays, "embeddings": again["embeddings_again"]})
+        first, second = (_computed(method, seen, settings) for seen in (signals, other))
     elif "seed" in settings:
         first, second = (_computed(method, signals, {**settings, "seed": settings["seed"] + step}) for step in (0, 1))
     else:
@@ -139,8 +151,12 @@ def _reliability(method: registry.Method, signals: Signals, settings: Mapping[st
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    from scipy.stats import rankdata
-
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    return float(np.clip(np.corrcoef(rankdata(first), rankdata(second))[0, 1], -1.0, 1.0))
+    return float(np.clip(np.corrcoef(_ranks(first), _ranks(second))[0, 1], -1.0, 1.0))
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks from 1, ties sharing their mean rank."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[group])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.balance import class_balance
 from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
+from ..seeds import number
 from .pool import Choice, Pool
 from .sharing import share_out
 
@@ -80,7 +81,8 @@ def combine(
     def run(name: str, where: NDArray[np.int64], count: int) -> None:
         if count == 0:
             return
-        made = function(pool.take(where), count, seed=seed, **parameters)
+        own = number(seed, "combine", name)  # or every class would draw the same places
+        made = function(pool.take(where), count, seed=own, **parameters)
         positions.append(where[made.positions])
         weights.append(np.ones(count) if made.weights is None else made.weights)
         if made.certificate:

@@ -21,7 +21,7 @@ from ..artefacts import Signals, Source, record
 from ..engine import Engine, Job, Local, run_jobs
 from ..engine.local import describe as describe_engine
 from ..errors import InputError, NotDefinedError
-from ..models import build
+from ..models import build, choose
 from ..models.identity import describe
 from ..seeds import number as seed_number
 from ..seeds import several
@@ -116,14 +116,16 @@ def observe(
         key = [source.fingerprint, settings]
         parts = []
         if set(what.want) - {"ensemble"}:
+            embedder = numbers[0] if "embeddings" in what.want else None
+            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first seed's
             jobs = [
                 Job(
                     f"observe/seed-{number}",
-                    (held, what, number, number == numbers[0]),
-                    [*key, number],
+                    (held, what, number, number == embedder),
+                    [*key, number, number == embedder],
                     f"signals/seed-{number}.safetensors",
                 )
-                for number in numbers
+                for number in (numbers[:1] if alone else numbers)
             ]
             parts.append(Signals.stack(run_jobs(run, runner, _observe_seed, jobs, Signals, "observing"), {}))
         if "ensemble" in what.want:
@@ -147,6 +149,8 @@ def _checked(
 ) -> Observation:
     if not isinstance(source, Source):
         raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"recipe of observe must be a Recipe; got {type(recipe).__name__}.")
     words = (want,) if isinstance(want, str) else tuple(want)
     for word in words:
         checks.choice("want", "observe", word, WANTS)
@@ -170,7 +174,9 @@ def _checked(
     checks.integer("gradient_dim", "observe", gradient_dim, low=1)
     if "ensemble" in words:
         memberships(len(source), ensemble, seed)
-    return Observation(model, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
+    network = choose(source.shape, source.kind, source.outputs) if isinstance(model, str) and model == "auto" else model
+    build(network, classes=source.outputs, shape=source.shape)  # one that does not fit is refused before any training
+    return Observation(network, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
 
 
 def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
@@ -180,7 +186,7 @@ def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.M
 
 def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
     """One training, watched."""
-    source, what, which, first = job
+    source, what, which, embeds = job
     feed = Feed(source)
     model = _network(source, what, which)
     arrays: dict[str, NDArray[Any]] = {}
@@ -217,7 +223,7 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
         after_batch=after_batch if dynamics and what.mode == "train" else None,
         after_epoch=after_epoch,
     )
-    if "embeddings" in what.want and first:
+    if embeds:
         arrays["embeddings"] = embeddings_of(model, feed, what.recipe, what.layer)
     epochs: tuple[int, ...] = ()
     if dynamics:

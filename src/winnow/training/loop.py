@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -110,8 +111,7 @@ def _train(
             if recipe.augment:
                 x = augmented(x, recipe.augment, rng)
             index = torch.from_numpy(where)
-            with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
-                output = model(x.to(device))
+            output = _outputs(model, x.to(device), recipe)
             losses = example_losses(output.float(), targets[index].to(device), recipe.label_smoothing)
             loss = losses.mean() if scale is None else (losses * scale[index].to(device)).mean()
             optimizer.zero_grad(set_to_none=True)
@@ -144,8 +144,7 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     with torch.no_grad():
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
-            with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
-                output = model(feed.inputs(where).to(device))
+            output = _outputs(model, feed.inputs(where).to(device), recipe)
             parts.append(output.float().cpu().numpy())
     model.train(was_training)
     return np.concatenate(parts)
@@ -158,15 +157,32 @@ def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing:
     return (output - targets).square().mean(1)
 
 
+def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+    """What the model gives for a batch, in the recipe's precision."""
+    if recipe.precision == "float32":
+        return cast(torch.Tensor, model(x))
+    try:
+        with torch.autocast(x.device.type, torch.bfloat16):
+            return cast(torch.Tensor, model(x))
+    except RuntimeError as error:
+        if "primitive" not in str(error):
+            raise
+        raise InputError(
+            f"precision 'bfloat16' of Recipe does not work for this network on this machine: {error}."
+        ) from None
+
+
 def device_of(recipe: Recipe) -> torch.device:
     """The device a recipe asks for."""
     if recipe.device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(recipe.device)
-    except RuntimeError:
+        device = torch.device(recipe.device)
+        torch.zeros(1, device=device).item()
+        return device
+    except (RuntimeError, AssertionError, NotImplementedError):
         raise InputError(
-            f"device of Recipe must be 'auto' or a torch device such as 'cpu'; got {recipe.device!r}."
+            f"device of Recipe must be 'auto' or a torch device that is there, such as 'cpu'; got {recipe.device!r}."
         ) from None
 
 

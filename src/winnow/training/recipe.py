@@ -14,7 +14,7 @@ from ..errors import InputError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AUGMENTATIONS", "Recipe"]
+__all__ = ["AUGMENTATIONS", "Recipe", "recipe_of"]
 
 AUGMENTATIONS = ("crop", "flip")
 LEARNING_RATES = {"sgd": 0.05, "adam": 1e-3, "adamw": 1e-3}
@@ -77,6 +77,8 @@ class Recipe:
         object.__setattr__(self, "augment", tuple(self.augment))
         for word in self.augment:
             checks.choice("augment", "Recipe", word, AUGMENTATIONS)
+        if not isinstance(self.device, str):
+            raise InputError(f"device of Recipe must be 'auto' or the name of a torch device; got {self.device!r}.")
         checks.choice("precision", "Recipe", self.precision, ("float32", "bfloat16"))
         checks.number("label_smoothing", "Recipe", self.label_smoothing, low=0, high=1, open_high=True)
 
@@ -92,11 +94,10 @@ class Recipe:
     def matched_steps(self, size: int, full: int, factor: float) -> int:
         """Steps on a subset of `size` out of `full` examples, with iterations matched by `factor`.
 
-        With f = size / full and c the factor, epochs x (f + c (1 - f)) / f passes over the subset: the same
-        epochs at c = 0, as many steps as on everything at c = 1.
+        With f = size / full and c the factor, epochs x (f + c (1 - f)) / f passes over the subset, counted in
+        whole batches: exactly the same epochs at c = 0, exactly as many steps as on everything at c = 1.
         """
-        f = size / full
-        return max(1, round(self.steps(size) * (f + factor * (1 - f)) / f))
+        return round((1 - factor) * self.steps(size) + factor * self.steps(full))
 
     def settings(self) -> dict[str, Any]:
         """Plain values, for provenance."""
@@ -128,3 +129,12 @@ class Recipe:
         if self.schedule == "cosine":
             return 0.5 * (1 + math.cos(math.pi * done))
         return done / 0.2 if done < 0.2 else (1 - done) / 0.8
+
+
+def recipe_of(owner: str, recipe: object) -> Recipe:
+    """The recipe, the usual one if none is given."""
+    if recipe is None:
+        return Recipe()
+    if not isinstance(recipe, Recipe):
+        raise InputError(f"recipe of {owner} must be a Recipe; got {type(recipe).__name__}.")
+    return recipe

@@ -77,6 +77,7 @@ class Recorder:
             checks.integer("planned_epochs", OWNER, planned_epochs, low=1)
         self.planned_epochs = planned_epochs
         self.ids = np.arange(self.n) if ids is None else checks.ids(OWNER, ids)
+        self._ids_from = "positions" if ids is None else "given"
         if self.ids.size != self.n:
             raise InputError(f"ids of {OWNER} must have {self.n} entries, one an example; got {self.ids.size}.")
         self._outputs: list[NDArray[np.float32]] = []  # one n x classes array a finished epoch
@@ -179,7 +180,7 @@ class Recorder:
             classes=names,
             epochs=tuple(range(1, self.epochs + 1)),
             planned_epochs=planned,
-            provenance=record("record", settings, {}),
+            provenance=record("record", settings, {"examples": {"origin": {"ids": self._ids_from}}}),
         )
 
     def state_dict(self) -> dict[str, NDArray[Any]]:

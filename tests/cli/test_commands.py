@@ -1,0 +1,237 @@
+"""Every command, in this process: help, JSON, the chain from observing to the report, and refusals."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+import winnow as wn
+from tests.cli.conftest import Said, installed
+from winnow.cli import _run, app
+
+pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+
+Winnow = Callable[..., Said]
+SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
+COMMANDS = ("prune", "observe", "score", "select", "evaluate", "methods", "report")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str, winnow: Winnow) -> None:
+    said = winnow(command, "--help")
+    assert (said.code, said.err) == (0, "")
+    assert "Examples:" in said.out
+    assert f"winnow {command}" in said.out.split("Examples:")[1]
+
+
+def test_every_command_is_listed_and_tested(winnow: Winnow) -> None:
+    said = winnow("--help")
+    assert said.code == 0
+    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+    assert all(command in said.out for command in COMMANDS)
+
+
+def test_version(winnow: Winnow) -> None:
+    assert winnow("--version") == Said(0, f"winnow {wn.__version__}\n", "")
+
+
+def test_methods_lists_what_the_registry_holds(winnow: Winnow) -> None:
+    found = winnow("methods", "--json").json["methods"]
+    names = {(row["kind"], row["name"]) for row in found}
+    assert names == {(m.kind, m.name) for m in [*wn.list_scores(), *wn.list_selectors()]}
+    strata = next(row for row in found if row["name"] == "strata")
+    assert strata["default_score"] == "aum"
+    assert strata["parameters"]["bins"] == 50
+    text = winnow("methods").out
+    assert all(name in text for _, name in names)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of winnow observe."""
+    folder = tmp_path_factory.mktemp("observed") / "run"
+    assert _run(["observe", "digits", *SHORT, "--seeds", "2", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_observe_says_what_it_recorded(winnow: Winnow, run: Path) -> None:
+    command = ("observe", "digits", *SHORT, "--seeds", 2, "--out", run)
+    said = winnow(*command, "--json")
+    assert said.err == ""
+    assert said.json == {
+        "signals": str(run / "signals.safetensors"),
+        "examples": 80,
+        "arrays": {"logits": [2, 4, 80, 10], "losses": [2, 4, 80]},
+    }
+    text = winnow(*command)
+    assert "2 x 4 x 80 x 10" in text.out
+    assert text.out.endswith(f"signals  {run / 'signals.safetensors'}\n")
+
+
+def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    signals = wn.Signals.load(run / "signals.safetensors")
+
+    scored = winnow("score", "el2n", run, "--set", "epoch=2", "--json").json
+    scores = wn.Scores.load(run / "scores" / "el2n.parquet")
+    np.testing.assert_array_equal(scores.values, wn.score("el2n", signals, epoch=2).values)
+    assert scored["scores"] == str(run / "scores" / "el2n.parquet")
+    assert (scored["examples"], scored["reliability"]) == (80, scores.reliability)
+    assert scored["lowest"] <= scored["median"] <= scored["highest"] == scores.values.max()
+    assert "reliability" in winnow("score", "aum", run, "--out", tmp_path / "aum.parquet").out
+
+    chosen = winnow("select", "rank", run, "--score", "el2n", "--keep", 0.5, "--balance", 0.5, "--json").json
+    subset = wn.Subset.load(chosen["subset"])
+    assert chosen["subset"] == str(run / "rank.parquet")
+    assert (chosen["kept"], chosen["of"]) == (40, 80)
+    assert subset.ids.tolist() == wn.select("rank", signals, score="el2n", keep=0.5, balance=0.5).ids.tolist()
+    easy = tmp_path / "easy.parquet"
+    said = winnow("select", "rank", run, "--size", 40, "--set", "policy=easy", "--out", easy)
+    assert said.out == f"kept 40 of 80 examples\nsubset  {easy}\n"
+    assert wn.Subset.load(easy).ids.tolist() != subset.ids.tolist()
+
+    study = tmp_path / "study"
+    command = ["evaluate", "digits", *SHORT, "--out", study, "--subset", run / "rank.parquet"]
+    found = winnow(*command, "--seeds", 1, "--json").json
+    assert [row["arm"] for row in found["table"]] == ["full", "random@0.5", "rank"]
+    assert found["study"] == str(study / "study")
+    times = {path: path.stat().st_mtime_ns for path in study.glob("study/trainings/*/*.json")}
+    more = winnow(*command, "--subset", f"simple={easy}", "--seeds", 2)
+    assert more.code == 0
+    assert "simple" in more.out
+    assert len(times) == 3
+    assert all(path.stat().st_mtime_ns == time for path, time in times.items())
+    assert len(list(study.glob("study/trainings/*/*.json"))) == 8
+
+    page = tmp_path / "pages" / "report.html"
+    said = winnow("report", study, "--out", page)
+    assert said == Said(0, f"report  {page}\n", "")
+    assert "simple" in page.read_text()
+
+
+def test_prune_prints_json_that_a_program_can_read(winnow: Winnow, tmp_path: Path) -> None:
+    command = ["prune", "digits", *SHORT, "--keep", 0.25, "--seeds", 2, "--proof-seeds", 1, "--out", tmp_path / "run"]
+    said = winnow(*command, "--set", "bins=10", "--json")
+    assert said.code == 0
+    found = said.json
+    assert found["kept"] == 20
+    assert found["method"] == "aum+strata@0.25"
+    assert "25% is kept" in found["why"]
+    assert found["certificate"]["method"] == "aum+strata"
+    assert [row["arm"] for row in found["table"]] == ["full", "random@0.25", "aum+strata@0.25"]
+    assert found["ledger"][0]["arm"] == "aum+strata@0.25"
+    assert wn.Subset.load(found["subset"]).provenance["parameters"]["bins"] == 10
+    assert Path(found["report"]).is_file()
+
+
+def test_a_table_without_a_test_split_has_a_fifth_held_out(winnow: Winnow, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.4f},{b:.4f},{3 * a - b + 10:.4f}" for a, b in rng.normal(size=(60, 2))]
+    rows.write_text("\n".join(["a,b,price", *lines]))
+    short = ["--model", "mlp", "--epochs", 4, "--batch", 16, "--seeds", 2, "--proof-seeds", 1, "--workers", 1]
+    said = winnow("prune", rows, "--labels", "price", "--keep", 0.5, *short, "--out", tmp_path / "run")
+    assert said.code == 0
+    assert "kept 24 of 48 examples by difficulty+strata@0.5" in said.out
+    assert "12 examples were held out" in said.out
+
+
+USER_ERRORS = [
+    ("prune digits --keep 2", "keep"),
+    ("prune digits", "exactly one of keep="),
+    ("prune nowhere.csv --keep 0.5", "nowhere.csv"),
+    ("prune digits --keep 0.5 --method el2m", "el2m"),
+    ("prune digits --keep 0.5 --model lenet6 --out OUT", "lenet6"),
+    ("prune digits --keep 0.5 --optimizer adamm", "adamm"),
+    ("prune digits --keep 0.5 --workers 0", "workers"),
+    ("prune digits --keep 0.5 --test nowhere", "nowhere"),
+    ("prune digits --keep 0.5 --set beta", "--set must be given as name=value"),
+    ("prune digits --keep 0.5 --method strata --set betaa=1", "betaa"),
+    ("observe digits --want logitz --out OUT", "logitz"),
+    ("observe digits --seeds 0 --out OUT", "seeds"),
+    ("score el2n nowhere", "is not a winnow run"),
+    ("score el2m RUN", "el2m"),
+    ("score grand RUN", "grand"),
+    ("select rnak RUN --keep 0.5", "rnak"),
+    ("select rank RUN", "keep"),
+    ("select rank RUN --keep 0.5 --size 3", "keep"),
+    ("evaluate digits --subset nowhere.parquet --out OUT", "nowhere.parquet"),
+    ("report nowhere", "is not a winnow run"),
+]
+
+
+@pytest.mark.parametrize(("typed", "words"), USER_ERRORS, ids=[typed for typed, _ in USER_ERRORS])
+def test_a_mistake_is_one_line_and_code_two(typed: str, words: str, winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    said = winnow(*typed.replace("RUN", str(run)).replace("OUT", str(tmp_path / "out")).split())
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("winnow: ")
+    assert said.err.count("\n") == 1
+    assert said.err.endswith("\n")
+    assert words in said.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("prune digits --kepe 0.5", "--keep"),
+        ("prun digits", "prune"),
+        ("prune", "data"),
+        ("prune digits --keep half", "'--keep': input should be a valid number"),
+        ("evaluate digits --out x", "--subset"),
+    ],
+)
+def test_what_cannot_be_parsed_is_explained_with_code_two(typed: str, words: str, winnow: Winnow) -> None:
+    said = winnow(*typed.split())
+    assert (said.code, said.out) == (2, "")
+    assert words.lower() in said.err.lower()
+    assert "Traceback" not in said.err
+
+
+def test_warnings_are_notes(winnow: Winnow, monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+    def noisy(*_: object, **__: object) -> None:
+        warnings.warn("two files were skipped", UserWarning, stacklevel=2)
+        raise typer.Exit
+
+    monkeypatch.setattr("winnow.registry.listing", noisy)
+    warnings.simplefilter("always")
+    said = winnow("methods")
+    assert said == Said(0, "", "winnow: note: two files were skipped\n")
+
+
+def test_ctrl_c_is_said_in_one_line(winnow: Winnow, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("winnow.registry.listing", stopped)
+    said = winnow("methods")
+    assert (said.code, said.out) == (130, "")
+    assert said.err == "winnow: stopped; finished steps are kept, give the same command again to go on.\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [("score el2n nowhere", "nowhere is not a winnow run"), ("report nowhere", "nowhere is not a winnow run")],
+)
+def test_the_installed_command_refuses_in_one_line_too(typed: str, words: str) -> None:
+    said = installed(*typed.split())
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("\n") == 1
+    assert words in said.err
+
+
+def test_json_is_strict(winnow: Winnow, run: Path) -> None:
+    """No NaN, which JSON does not have: a study of one seed has no interval."""
+    subset = run / "half.parquet"
+    winnow("select", "random", run, "--keep", 0.5, "--out", subset)
+    said = winnow("evaluate", "digits", *SHORT, "--subset", subset, "--seeds", 1, "--out", run.parent / "one", "--json")
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is not JSON")
+
+    rows = json.loads(said.out, parse_constant=refuse)["table"]
+    assert any(value is None for row in rows for value in row.values())

@@ -1,0 +1,121 @@
+"""The code in README and CONTRIBUTING runs; it runs in processes of its own, because it registers methods."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.blocks import ROOT, blocks
+
+SCORE = """
+import numpy as np
+import winnow as wn
+from tests.conformance.planted import as_task, planted, shuffled
+from winnow.errors import InputError
+
+made = planted()
+scores = wn.score("late_loss", made.signals)
+hard, easy = scores.values[made.hard], scores.values[~made.hard]
+assert (hard[:, None] > easy).mean() > 0.9, "higher must be harder"
+mixed = wn.score("late_loss", shuffled(made.signals))
+assert np.array_equal(mixed.take(scores.ids).values, scores.values), "order must play no part"
+assert scores.reliability > 0.5
+assert len(wn.score("late_loss", as_task(made.signals, "regression"), share=0.1)) == len(scores)
+assert "late_loss" in [method.name for method in wn.list_scores()]
+try:
+    wn.score("late_loss", made.signals, share=2)
+except InputError as error:
+    assert "share of score 'late_loss'" in str(error)
+else:
+    raise AssertionError("share=2 was accepted")
+"""
+
+SELECTOR = """
+import numpy as np
+import winnow as wn
+from tests.conformance.planted import planted, shuffled
+
+made = planted(counts=(90, 40, 11))
+for size in (1, 2, 37, 140, 141):
+    for balance in (None, 0.5, 1.0):
+        subset = wn.select("spaced", made.signals, size=size, balance=balance)
+        assert len(set(subset.ids.tolist())) == len(subset) == size
+        again = wn.select("spaced", shuffled(made.signals), size=size, balance=balance)
+        assert np.array_equal(again.ids, subset.ids), "order must play no part"
+counts = wn.select("spaced", made.signals, size=30, balance=1.0).certificate["class_counts"]
+assert list(counts.values()) == [10, 10, 10], counts
+scores = wn.score("el2n", made.signals)
+kept = np.isin(scores.ids, wn.select("spaced", scores, keep=0.2).ids)
+assert abs(np.median(scores.values[kept]) - np.median(scores.values)) < np.ptp(scores.values) / 4
+"""
+
+ADAPTER = """
+import json
+import numpy as np
+from winnow.artefacts import Source
+from winnow.data.assembling import Asked
+
+rows = [{"a": i / 7, "b": i * i % 5, "label": "xy"[i % 2]} for i in range(20)]
+Path("rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+Path("mixed.jsonl").write_text("\\n".join(map(json.dumps, rows[::-1])))
+source, mixed = (open_json_lines(Path(name), Asked()) for name in ("rows.jsonl", "mixed.jsonl"))
+assert isinstance(source, Source)
+assert (len(source), source.columns, source.classes) == (20, ("a", "b"), ("x", "y"))
+assert source.fingerprint == mixed.fingerprint, "ids must outlive order"
+assert np.allclose(mixed.fetch(source.ids), source.read(np.arange(20)))
+Path("bad.jsonl").write_text("{")
+try:
+    open_json_lines(Path("bad.jsonl"), Asked())
+except DataError as error:
+    assert "bad.jsonl cannot be read as JSON lines" in str(error)
+else:
+    raise AssertionError("a broken file was accepted")
+"""
+
+
+def run(code: str, folder: Path) -> str:
+    """What a script prints when run elsewhere, with the repository's tests at hand and no data set."""
+    script = folder / "script.py"
+    script.write_text(code)
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    surroundings.pop("WINNOW_DATA", None)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=folder,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_experiment_of_the_readme(tmp_path: Path) -> None:
+    (code,) = blocks("README.md")
+    assert 15 <= len(code.splitlines()) <= 30
+    said = run(code, tmp_path)
+    for arm in ("full", "random@0.5", "el2n-hard", "forgetting-hard", "aum-strata"):
+        assert f"\n{arm} " in said
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "subset.parquet").exists()
+
+
+def test_the_examples_of_contributing(tmp_path: Path) -> None:
+    score, selector, adapter = blocks("CONTRIBUTING.md")
+    for number, code in enumerate((score + SCORE, selector + SELECTOR, adapter + ADAPTER)):
+        (folder := tmp_path / str(number)).mkdir()
+        run(code, folder)
+
+
+def test_the_scripts_in_examples_are_short_and_say_what_they_do() -> None:
+    scripts = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "run_all.py")
+    assert len(scripts) >= 6
+    for script in scripts:
+        text = script.read_text()
+        assert text.startswith('"""'), script.name
+        assert len(text.splitlines()) < 40, script.name
+        assert "WINNOW_DATA" not in text, script.name
