@@ -23,7 +23,7 @@ from typing import IO, Any, Protocol, Self, TypeVar
 
 from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
 
-__all__ = ["FORMAT", "Run", "atomic", "fingerprint", "read_json", "write_json"]
+__all__ = ["FORMAT", "Run", "atomic", "fingerprint", "read_json", "recorded_seconds", "write_json"]
 
 FORMAT = 1  # version of the run directory's layout
 LOCK = "lock"
@@ -238,6 +238,14 @@ class Run:
     def seconds(self, prefix: str = "") -> float:
         """Seconds spent on the steps whose name starts with `prefix`, when they were first made."""
         return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
+
+
+def recorded_seconds(run: str | Path, step: str) -> float:
+    """Seconds that a saved run records for a step, or for all steps below it."""
+    steps = Path(run) / "steps"
+    found = [steps / f"{step}.json", *(steps / step).rglob("*.json")] if (steps / step).is_dir() else []
+    found = found[1:] or [steps / f"{step}.json"]  # the parts of a step are what it took, not the step beside them
+    return sum(float(read_json(path)["seconds"]) for path in found if path.exists())
 
 
 def _about(path: Path) -> dict[str, Any]:

@@ -77,7 +77,7 @@ CASES = [
     ("neither keep nor tolerance", "wn.prune(src)"),
     ("a tolerance of zero", "wn.prune(src, tolerance=0)"),
     ("an unknown method", "wn.prune(src, keep=0.5, method='el2n+rnak')"),
-    ("a subset of other data", "wn.evaluate(src, {'mine': wn.Subset(np.array(['x']))}, test=src)"),
+    ("a subset of other data", "wn.evaluate(src, {'mine': wn.Subset(np.array(['x', 'y']))}, test=src)"),
     ("a test set of another shape", "wn.evaluate(src, {'mine': wn.Subset(src.ids[:9])}, test=other)"),
     ("a reserved name", "wn.evaluate(src, {'full': wn.Subset(src.ids[:9])}, test=src)"),
     ("a file that is not a subset", "wn.Subset.load('rows.csv')"),

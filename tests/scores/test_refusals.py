@@ -21,7 +21,7 @@ NARROW = Signals(
     epochs=(1,),
     arrays={"logits": np.zeros((1, 1, 3, 1))},
 )
-OUT_OF_RANGE = replace(GOOD, labels=np.where(np.arange(12) == 3, 7, GOOD.labels))
+OUT_OF_RANGE = replace(GOOD, labels=np.where(np.arange(12) == 3, 7, GOOD.labels), classes=())
 FEW_MODELS = replace(GOOD, arrays={"ensemble_member": np.ones((2, 12)), "ensemble_correct": np.ones((2, 12))})
 
 REFUSALS = [

@@ -28,6 +28,7 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
         "logits": (2, 3, 60, 10),
         "losses": (2, 3, 60),
         "embeddings": (60, 128),
+        "embeddings_again": (60, 128),
         "gradients": (2, 60, 32),
         "gradient_norms": (2, 60),
         "ensemble_member": (10, 60),
@@ -48,7 +49,7 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
         (("losses",), {"logits", "losses"}),
         ("gradient_norms", {"gradient_norms"}),
         ("gradients", {"gradients", "gradient_norms"}),
-        ("embeddings", {"embeddings"}),
+        ("embeddings", {"embeddings", "embeddings_again"}),
         ("ensemble", {"ensemble_member", "ensemble_correct"}),
     ],
 )
@@ -65,7 +66,7 @@ def test_logits_and_losses_are_those_of_a_plain_training(everything: wn.Signals)
     for which in (0, 1):
         twin = watch(source, "mlp", QUICK, which)
         np.testing.assert_allclose(sorted_signals.logits[which], twin.after, rtol=1e-3, atol=2e-5)
-        log_p = torch.log_softmax(torch.from_numpy(sorted_signals.logits[which]).double(), 2).numpy()
+        log_p = torch.log_softmax(torch.tensor(sorted_signals.logits[which], dtype=torch.float64), 2).numpy()
         expected = -log_p[:, np.arange(60), twin.targets.numpy()]
         np.testing.assert_allclose(sorted_signals.losses[which], expected, rtol=1e-5, atol=1e-6)
 
@@ -218,21 +219,38 @@ def test_a_network_of_ones_own_with_dropout_is_observed_twice_alike(mode: str) -
     assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
 
 
-def test_bfloat16_is_close_to_float32_and_not_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropout_is_off_where_eval_mode_looks_and_on_where_training_does() -> None:
+    still = wn.Recipe(
+        epochs=2, batch=16, lr=1e-12, weight_decay=0.0
+    )  # weights stay: only dropout can tell epochs apart
+    looked, trained = (
+        wn.observe(digits(), own_network(), still, 1, mode=mode, engine=ONE).logits[0] for mode in ("eval", "train")
+    )
+    np.testing.assert_allclose(looked[0], looked[1], atol=1e-6)
+    assert np.abs(trained[0] - trained[1]).max() > 0.05
+
+
+def test_bfloat16_is_close_to_float32_and_not_the_same() -> None:
     exact = wn.observe(digits(), "mlp", QUICK, 1, engine=ONE).logits
     recipe = wn.Recipe(epochs=3, batch=16, precision="bfloat16")
-    # Without oneDNN: its matrix units are announced but missing on some virtual machines, and the process dies.
-    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     rounded = wn.observe(digits(), "mlp", recipe, 1, engine=ONE).logits
     assert rounded.dtype == np.float32
     assert 1e-6 < np.abs(rounded - exact).max() < 0.2
 
 
-def test_embeddings_alone_take_one_training() -> None:
+def test_embeddings_alone_take_two_trainings_and_tell_how_reliable_their_scores_are() -> None:
     counting = Counting()
     seen = wn.observe(rows(), "mlp", QUICK, 3, "embeddings", engine=counting)
-    assert counting.done == 1
-    assert set(seen.arrays) == {"embeddings"}
+    assert counting.done == 2
+    assert set(seen.arrays) == {"embeddings", "embeddings_again"}
+    assert not np.array_equal(seen.embeddings, seen.array("embeddings_again"))
+    for name in ("prototype", "class_prototype"):
+        reliability = wn.score(name, seen).reliability
+        assert reliability is not None
+        assert -1 <= reliability < 0.9999  # two networks, not one looked at twice
+    alone = wn.observe(rows(), "mlp", QUICK, 1, "embeddings", engine=ONE)
+    assert set(alone.arrays) == {"embeddings"}
+    assert wn.score("class_prototype", alone).reliability is None
 
 
 def test_provenance_says_what_was_done() -> None:

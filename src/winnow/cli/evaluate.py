@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import options as o
-
-if TYPE_CHECKING:
-    from ..artefacts import Source
 
 EXAMPLES = """
 Examples:
@@ -56,22 +53,20 @@ def evaluate(
     """Retrain on subsets, on random ones of the same size and on everything, and compare."""
     from ..artefacts import Subset
     from ..evaluation.evaluating import evaluate as evaluate_subsets
+    from ..evaluation.ledger import costs_of
     from ..report import write_run_report
 
-    def opened(what: str, split: str | None) -> Source:
-        return o.opened(
-            what, labels=labels, task=task, unreadable=unreadable, size=image_size, split=split, like=source
-        )
-
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
-    tests = (
-        {"test": opened(data, "test")} if not test else {name: opened(what, None) for name, what in map(_named, test)}
-    )
-    arms = {name: Subset.load(path) for name, path in (_named(str(item)) for item in subset)}
+    how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
+    source = o.opened(data, limit=limit, **how)
+    tests = {name: o.test_source(what, like=source, **how) for name, what in o.named(test or [], "--test").items()}
+    files = o.named(map(str, subset), "--subset")
+    arms = {name: Subset.load(path) for name, path in files.items()}
+    costs = {name: costs_of(path, arms[name]) for name, path in files.items()}
     study = evaluate_subsets(
         source,
         arms,
-        test=tests,
+        test=tests or {"test": o.opened(data, split="test", like=source, **how)},
+        costs=costs,
         model=model,
         seeds=seeds,
         match_iterations=match_iterations,
@@ -85,9 +80,3 @@ def evaluate(
         o.say_json({"study": str(out / "study"), "report": str(report), "table": list(study.table())})
         return
     typer.echo(f"{study.table()}\n\nreport  {report}")
-
-
-def _named(text: str) -> tuple[str, str]:
-    """`name=value`, or a value that names itself by its file."""
-    name, equals, value = text.partition("=")
-    return (name, value) if equals else (Path(text).stem, text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, NotFoundError
 
 if TYPE_CHECKING:
     from ..artefacts import Source
@@ -71,13 +71,18 @@ def engine(workers: int | None) -> Local:
     return Local(workers=workers)
 
 
-def parameters(given: list[str] | None) -> dict[str, Any]:
-    """`name=value` pairs; numbers, true, false and null are read as JSON, the rest as words."""
+def parameters(given: list[str] | None, taken: tuple[str, ...] = ()) -> dict[str, Any]:
+    """`name=value` pairs; numbers, true, false and null are read as JSON, the rest as words.
+
+    `taken` are the names that have an option of their own.
+    """
     found: dict[str, Any] = {}
     for pair in given or []:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"--set must be given as name=value; got {pair!r}.")
+        if name in taken:
+            raise InputError(f"--set is for parameters of the method; for {name} there is --{name.replace('_', '-')}.")
         try:
             found[name] = json.loads(value)
         except ValueError:
@@ -100,10 +105,22 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def run_directory(path: Path) -> Path:
-    """A directory that holds a winnow run."""
-    from ..errors import NotFoundError
+def named(texts: Iterable[str], option: str) -> dict[str, str]:
+    """`name=value` pairs, or values that name themselves by their file; every name once."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or Path(text).exists():
+            name, value = Path(text).stem, text
+        if name in found:
+            raise InputError(f"{option} names {name!r} twice; tell them apart as name=file.")
+        found[name] = value
+    return found
 
-    if not (path / "run.json").is_file():
-        raise NotFoundError(f"{path} is not a winnow run: it holds no run.json.")
-    return path
+
+def test_source(what: str, **how: Any) -> Source:
+    """Test data: the test split where there is one, all of it where there is none."""
+    try:
+        return opened(what, split="test", **how)
+    except NotFoundError:
+        return opened(what, **how)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options as o
+
+if TYPE_CHECKING:
+    from ..artefacts import Source
 
 EXAMPLES = """
 Examples:
@@ -20,6 +23,10 @@ Examples:
 """
 
 
+TAKEN = ("source", "keep", "tolerance", "test", "validation", "method", "balance", "model", "recipe", "seeds", "seed",
+         "proof_seeds", "match_iterations", "out", "engine")  # fmt: skip
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("prune", epilog=EXAMPLES)(prune)
@@ -30,7 +37,11 @@ def prune(
     keep: Annotated[float | None, typer.Option(help="Fraction to keep, in (0, 1].")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Instead of --keep: accuracy that may be lost.")] = None,
     out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")] = Path("runs/prune"),
-    test: Annotated[str | None, typer.Option(help="Test data; the data's own test split, or a fifth held out.")] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(help="Test data, or name=data for several; the data's own test split, or a fifth held out."),
+    ] = None,
+    validation: Annotated[str | None, typer.Option(help="Data to measure --tolerance on, or a fifth held out.")] = None,
     method: Annotated[str, typer.Option(help="A score, a selector, score+selector, or auto.")] = "auto",
     balance: Annotated[
         float | None, typer.Option(help="Share of its equal part each class keeps; 0.5 if not given.")
@@ -61,26 +72,23 @@ def prune(
     from ..report.units import GAP
     from ..report.words import net
 
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
-    tests = None
-    try:
-        tests = o.opened(
-            test if test is not None else data,
-            labels=labels,
-            task=task,
-            unreadable=unreadable,
-            size=image_size,
-            split=None if test is not None else "test",
-            like=source,
-        )
-    except NotFoundError:
-        if test is not None:
-            raise
+    how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
+    source = o.opened(data, limit=limit, **how)
+    tests: dict[str, Source] | None = {
+        name: o.test_source(what, like=source, **how) for name, what in o.named(test or [], "--test").items()
+    }
+    if not tests:
+        try:
+            tests = {"test": o.opened(data, split="test", like=source, **how)}
+        except NotFoundError:
+            tests = None
+    checked = None if validation is None else o.opened(validation, like=source, **how)
     proof = prune_with_proof(
         source,
         keep,
         tolerance=tolerance,
         test=tests,
+        validation=checked,
         method=method,
         balance="auto" if balance is None else balance,
         model=model,
@@ -91,7 +99,7 @@ def prune(
         seed=seed,
         out=out,
         engine=o.engine(workers),
-        **o.parameters(set_),
+        **o.parameters(set_, TAKEN),
     )
     subset, study = proof.subset, proof.study
     if as_json:

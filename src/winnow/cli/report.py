@@ -18,8 +18,15 @@ def register(app: typer.Typer) -> None:
 def report(
     run: Annotated[Path, typer.Argument(help="Run directory of winnow prune or winnow evaluate.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/report.html if not given.")] = None,
+    as_json: o.Json = False,
 ) -> None:
     """Write the report of a saved run: one HTML file, nothing loaded from the network."""
     from ..report import write_run_report
+    from ..store import Run
 
-    typer.echo(f"report  {write_run_report(o.run_directory(run), out)}")
+    with Run.existing(run):
+        path = write_run_report(run, out)
+    if as_json:
+        o.say_json({"report": str(path)})
+        return
+    typer.echo(f"report  {path}")

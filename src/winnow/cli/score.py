@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +36,15 @@ def score(
 
     from ..artefacts import Signals
     from ..scores.scoring import score as score_signals
+    from ..store import Run
 
-    where, parameters = o.run_directory(run), o.parameters(set_)
-    scores = score_signals(name, Signals.load(where / "signals.safetensors"), **parameters)
-    path = scores.save(out if out is not None else where / "scores" / f"{name}.parquet")
+    parameters = o.parameters(set_, ("name", "signals"))
+    path = out if out is not None else run / "scores" / f"{name}.parquet"
+    with Run.existing(run) as opened:
+        signals = Signals.load(run / "signals.safetensors")
+        start = time.perf_counter()
+        scores = score_signals(name, signals, **parameters)
+        opened.put(f"score/{name}", scores, time.perf_counter() - start, key=parameters, file=str(path.absolute()))
     spread = np.quantile(scores.values, [0, 0.5, 1])
     if as_json:
         o.say_json(

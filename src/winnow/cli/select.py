@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -40,11 +41,16 @@ def select(
     """Choose a subset from what winnow observe recorded."""
     from ..artefacts import Signals
     from ..selectors.selecting import select as select_subset
+    from ..store import Run
 
-    where, parameters = o.run_directory(run), o.parameters(set_)
-    signals = Signals.load(where / "signals.safetensors")
-    subset = select_subset(name, signals, keep=keep, size=size, score=score, balance=balance, seed=seed, **parameters)
-    path = subset.save(out if out is not None else where / f"{name}.parquet")
+    parameters = o.parameters(set_, ("keep", "size", "score", "balance", "seed", "signals", "name", "given"))
+    path = out if out is not None else run / f"{name}.parquet"
+    asked = {"keep": keep, "size": size, "score": score, "balance": balance, "seed": seed, **parameters}
+    with Run.existing(run) as opened:
+        signals = Signals.load(run / "signals.safetensors")
+        start = time.perf_counter()
+        subset = select_subset(name, signals, **asked)
+        opened.put(f"select/{path.stem}", subset, time.perf_counter() - start, key=asked, file=str(path.absolute()))
     if as_json:
         o.say_json(
             {"subset": str(path), "kept": len(subset), "of": len(signals), "certificate": dict(subset.certificate)}

@@ -39,7 +39,8 @@ def hold_out(
 
     Returns
     -------
-    The rest and the part held out, each in the order of the source.
+    tuple of Source
+        The rest and the part held out, each in the order of the source.
     """
     part = checks.number("fraction", "hold_out", fraction, low=0, high=1, open_low=True, open_high=True)
     checks.integer("seed", "hold_out", seed, low=0)

@@ -95,7 +95,8 @@ def open(  # the name is the public promise
 
     Returns
     -------
-    The Source; its `origin` says which adapter, labels, ids and split were used.
+    Source
+        Its `origin` says which adapter, labels, ids and split were used.
 
     Examples
     --------

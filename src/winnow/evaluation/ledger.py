@@ -9,11 +9,13 @@ smallest whole number of trainings k with k (T - t) >= s.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
-from ..artefacts import Study, Table
+from ..artefacts import Study, Subset, Table
+from ..store import recorded_seconds
 
-__all__ = ["STAGES", "ledger"]
+__all__ = ["STAGES", "costs_of", "ledger"]
 
 STAGES = ("observe", "score", "select", "search")  # what finding a subset is made of
 
@@ -30,6 +32,19 @@ def ledger(study: Study) -> Table:
         not known what the subset cost to find, so is what depends on that.
     """
     return Table(tuple(_row(study, arm.name) for arm in study.arms if arm.kind == "subset" and study.of(arm.name)))
+
+
+def costs_of(path: str | Path, subset: Subset) -> dict[str, float]:
+    """What a saved subset cost to find, from the records of the run it lies in; empty outside of a run."""
+    run, step = Path(path).parent, Path(path).stem
+    if not (run / "run.json").exists():
+        return {}
+    return {
+        "observe": recorded_seconds(run, "observe"),
+        "score": recorded_seconds(run, f"score/{subset.certificate.get('score')}"),
+        "select": recorded_seconds(run, f"select/{step}"),
+        "search": recorded_seconds(run, "search"),
+    }
 
 
 def _row(study: Study, name: str) -> dict[str, Any]:

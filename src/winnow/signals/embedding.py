@@ -93,7 +93,14 @@ def embeddings_of(
     with torch.no_grad():
         for start in track(range(0, len(feed), batch), "embedding"):
             x = feed.inputs(np.arange(start, min(start + batch, len(feed)))).to(device)
-            parts.append((model(x) if raw else features_of(model, x, layer)).float().cpu().numpy())
+            try:
+                found = model(x) if raw else features_of(model, x, layer)
+            except RuntimeError as error:
+                raise InputError(
+                    f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
+                    f"{error}."
+                ) from None
+            parts.append(found.float().cpu().numpy())
     model.train(was_training)
     return np.concatenate(parts)
 

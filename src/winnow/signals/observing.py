@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 from .. import checks
 from ..artefacts import Signals, Source, record
-from ..engine import Engine, Job, Local, run_jobs
+from ..engine import Engine, Job, engine_of, run_jobs
 from ..engine.local import describe as describe_engine
-from ..errors import InputError, NotDefinedError
+from ..errors import DivergedError, InputError, NotDefinedError
 from ..models import build, choose
 from ..models.identity import describe
 from ..seeds import number as seed_number
 from ..seeds import several
 from ..store import Run
 from ..training import Feed, Recipe, hold, predict, train
+from ..training.recipe import recipe_of
 from ..training.recorder import Recorder
 from .embedding import embeddings_of
 from .ensemble import memberships
@@ -34,6 +35,7 @@ from .gradients import example_gradients
 
 __all__ = ["WANTS", "observe"]
 
+EMBEDDINGS = ("embeddings", "embeddings_again")  # by the first seed's network, and by the second's
 WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "ensemble")
 
 
@@ -87,7 +89,8 @@ def observe(
     seeds
         How many trainings, or their seeds.
     want
-        Any of `logits` and `losses` (after each epoch), `embeddings` (of the first seed's trained network),
+        Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
+        the second's to tell how reliable scores of them are),
         `gradients` (projected) and `gradient_norms` (exact), `ensemble` (for memorization).
     mode
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
@@ -107,25 +110,27 @@ def observe(
     engine
         Where trainings run.
     """
-    what = _checked(source, model, recipe or Recipe(), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed)
+    what = _checked(
+        source, model, recipe_of("observe", recipe), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed
+    )
     numbers = several("observe", seeds)
-    runner = engine if engine is not None else Local()
+    runner = engine_of("observe", engine)
     settings = {**what.settings(), **describe_engine(runner)}
     with Run.opened(out, {"command": "observe", "source": source.fingerprint, **settings}) as run:
         held = hold(source)
         key = [source.fingerprint, settings]
         parts = []
         if set(what.want) - {"ensemble"}:
-            embedder = numbers[0] if "embeddings" in what.want else None
-            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first seed's
+            roles = dict(zip(numbers, EMBEDDINGS, strict=False)) if "embeddings" in what.want else {}
+            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first two seeds'
             jobs = [
                 Job(
                     f"observe/seed-{number}",
-                    (held, what, number, number == embedder),
-                    [*key, number, number == embedder],
+                    (held, what, number, roles.get(number)),
+                    [*key, number, roles.get(number)],
                     f"signals/seed-{number}.safetensors",
                 )
-                for number in (numbers[:1] if alone else numbers)
+                for number in (list(roles) if alone else numbers)
             ]
             parts.append(Signals.stack(run_jobs(run, runner, _observe_seed, jobs, Signals, "observing"), {}))
         if "ensemble" in what.want:
@@ -149,9 +154,7 @@ def _checked(
 ) -> Observation:
     if not isinstance(source, Source):
         raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
-    if not isinstance(recipe, Recipe):
-        raise InputError(f"recipe of observe must be a Recipe; got {type(recipe).__name__}.")
-    words = (want,) if isinstance(want, str) else tuple(want)
+    words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
     for word in words:
         checks.choice("want", "observe", word, WANTS)
     if not words:
@@ -184,9 +187,9 @@ def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.M
     return build(what.model, classes=source.outputs, shape=source.shape, seed=seed_number(what.seed, "init", *names))
 
 
-def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
+def _observe_seed(job: tuple[Source, Observation, int, str | None]) -> Signals:
     """One training, watched."""
-    source, what, which, embeds = job
+    source, what, which, embeddings = job
     feed = Feed(source)
     model = _network(source, what, which)
     arrays: dict[str, NDArray[Any]] = {}
@@ -206,7 +209,12 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
     def after_epoch(epoch: int, trained: torch.nn.Module) -> None:
         if dynamics:
             if what.mode == "eval":
-                recorder.log(np.arange(len(feed)), predict(trained, feed, what.recipe), targets)
+                output = predict(trained, feed, what.recipe)
+                if not np.isfinite(output).all():
+                    raise DivergedError(
+                        f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe."
+                    )
+                recorder.log(np.arange(len(feed)), output, targets)
             recorder.end_epoch()
         if epoch == what.gradient_epoch and {"gradients", "gradient_norms"} & set(what.want):
             dim = what.gradient_dim if "gradients" in what.want else None
@@ -223,8 +231,8 @@ def _observe_seed(job: tuple[Source, Observation, int, bool]) -> Signals:
         after_batch=after_batch if dynamics and what.mode == "train" else None,
         after_epoch=after_epoch,
     )
-    if embeds:
-        arrays["embeddings"] = embeddings_of(model, feed, what.recipe, what.layer)
+    if embeddings is not None:
+        arrays[embeddings] = embeddings_of(model, feed, what.recipe, what.layer)
     epochs: tuple[int, ...] = ()
     if dynamics:
         seen = recorder.signals()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -81,7 +81,7 @@ def train(
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
     scale = None if weights is None else torch.tensor(weights / weights.mean(), dtype=torch.float32)
-    with _torch_seeded(seed):
+    with _torch_seeded(seed), _safe_kernels(recipe):
         return _train(model, feed, recipe, seed, targets, scale, optimizer, total, after_batch, after_epoch)
 
 
@@ -141,7 +141,7 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     was_training = model.training
     model.to(device).eval()
     parts = []
-    with torch.no_grad():
+    with torch.no_grad(), _safe_kernels(recipe):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
             output = _outputs(model, feed.inputs(where).to(device), recipe)
@@ -159,17 +159,21 @@ def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing:
 
 def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:
     """What the model gives for a batch, in the recipe's precision."""
-    if recipe.precision == "float32":
+    with torch.autocast(x.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
         return cast(torch.Tensor, model(x))
+
+
+@contextmanager
+def _safe_kernels(recipe: Recipe) -> Iterator[None]:
+    """Leave oneDNN out of bfloat16 on a CPU: where a virtual machine hides AMX its kernels kill the process."""
+    kernels: Any = torch.backends.mkldnn  # its flag is a property of the module, which types do not know
+    before = kernels.enabled
+    if recipe.precision == "bfloat16" and device_of(recipe).type == "cpu":
+        kernels.enabled = False
     try:
-        with torch.autocast(x.device.type, torch.bfloat16):
-            return cast(torch.Tensor, model(x))
-    except RuntimeError as error:
-        if "primitive" not in str(error):
-            raise
-        raise InputError(
-            f"precision 'bfloat16' of Recipe does not work for this network on this machine: {error}."
-        ) from None
+        yield
+    finally:
+        kernels.enabled = before
 
 
 def device_of(recipe: Recipe) -> torch.device:
