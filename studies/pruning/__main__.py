@@ -50,7 +50,6 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     asked = options()
-    start = time.perf_counter()
     source, test = wn.open(asked.data, limit=asked.examples), wn.open(asked.data, split="test")
     look = wn.Recipe(epochs=asked.observe_epochs)
     signals = wn.observe(
@@ -82,7 +81,7 @@ def main() -> None:
     )
     about = {
         "date": datetime.date.today().isoformat(),
-        "seconds": round(time.perf_counter() - start),
+        "seconds": observed + sum(outcome.seconds for outcome in study.outcomes),
         "data": f"{asked.data}, {len(source)} training and {len(test)} test examples",
         "model": asked.model,
         "epochs": asked.epochs,

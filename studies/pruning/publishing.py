@@ -71,8 +71,9 @@ def table(study: wn.Study, about: Mapping[str, Any]) -> str:
         "",
         f"{about['data']}; {about['model']}, {about['epochs']} epochs a retraining, matched-iterations factor "
         f"{about['match_iterations']:g}; observed {about['observe']}, which every method's cost includes. "
-        f"Reliability of the scores between halves of the seeds: {trusted}. Measured {about['date']} on {machine()}, in "
-        f"{about['seconds'] / 60:.0f} minutes, by `python -m studies.pruning`.",
+        f"Reliability of the scores between halves of the seeds: {trusted}. Measured {about['date']} on {machine()} by "
+        f"`python -m studies.pruning`: {len(study.outcomes)} retrainings and the observation, "
+        f"{about['seconds'] / 60:.0f} minutes of one core in all.",
         "",
     ]
     return "\n".join(lines)

@@ -40,7 +40,7 @@ def test_keep_by_task_with_the_method_that_auto_takes(task: str, keep: float, me
     assert len(subset) == keep * 60
     assert set(subset.ids) <= set(source.ids)
     assert subset.certificate["method"] == method
-    assert subset.certificate["why"] == choose_method(task, keep).why
+    assert subset.certificate["why"] == choose_method(task, keep, QUICK.epochs).why
     by_name = prune(source, keep, method=method, **({"model": "auto"} if task == "unlabelled" else {}))
     assert by_name.ids.tolist() == subset.ids.tolist()
     assert by_name.certificate["why"] == "asked for"
@@ -52,6 +52,8 @@ def test_auto_says_what_it_chose_and_why() -> None:
     assert much.why.startswith("50% is kept: the hardest")
     assert "49% is kept: keeping only the hardest collapses" in little.why
     assert "an unknown share is kept" in unknown.why
+    assert [choose_method("classification", 0.2, epochs).name for epochs in (10, 9)] == ["dual+beta", "aum+strata"]
+    assert "10% is kept" in choose_method("classification", 0.1).why
     assert "no labels" in choose_method("unlabelled", 0.9).why
     assert "target is a number" in choose_method("regression", 0.9).why
 

@@ -8,6 +8,7 @@ the same path.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def evaluate(
         results = retrain_all(run, runner, protocol, trainings, "training")
         done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings, protocol)
+        _note_overlap(provenance["parameters"]["overlap"], tests)
         study = _study(source, tests, arms, numbers, done, float(match_iterations), provenance)
         return run.put("study", study, 0.0, key=provenance)
 
@@ -169,6 +171,17 @@ def _study(
         match_iterations=match_iterations,
         provenance=provenance,
     )
+
+
+def _note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
+    """Say so where more test examples are training examples too than stray duplicates would explain."""
+    for name, count in shared.items():
+        if count is not None and count > 0.01 * len(tests[name]):
+            warnings.warn(
+                f"{count} of the {len(tests[name])} examples of test set {name!r} are also in the training data, so "
+                "what is measured on it is not what new data will show",
+                stacklevel=3,
+            )
 
 
 def _provenance(

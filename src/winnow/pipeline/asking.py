@@ -34,11 +34,12 @@ class Chosen:
     why: str
 
 
-def choose_method(task: str, keep: float | None) -> Chosen:
+def choose_method(task: str, keep: float | None, epochs: int = 30) -> Chosen:
     """The method for `auto`: hard examples while much is kept, coverage when little is.
 
-    Keeping the hardest collapses when little is kept (CIFAR-10 with a tenth kept falls far below random),
-    and what works there covers the whole range of difficulty.
+    Keeping the hardest collapses when little is kept (CIFAR-10 with a tenth kept falls far below random). What works
+    there covers the whole range of difficulty: strata, and at a fifth or less, where the published results part, beta
+    sampling by DUAL.
 
     Parameters
     ----------
@@ -46,29 +47,37 @@ def choose_method(task: str, keep: float | None) -> Chosen:
         The source's task.
     keep
         The fraction kept; None where it is still to be searched for, which may go anywhere.
+    epochs
+        Of the observation; DUAL needs a window of ten.
     """
     much = keep is not None and keep >= 0.5
     share = "an unknown share" if keep is None else f"{keep:.0%}"
-    if task == "classification":
-        if much:
-            return Chosen(
-                "el2n", f"{share} is kept: the hardest examples by early EL2N carry most, and enough easy ones stay"
-            )
-        return Chosen(
-            "aum+strata",
-            f"{share} is kept: keeping only the hardest collapses there, so all strata of "
-            "difficulty are covered and the hardest, often mislabelled, are dropped",
-        )
     if task == "regression":
         return Chosen(
             "difficulty+strata",
-            "the target is a number: difficulty is the summed loss, and its strata "
-            "are covered because the hardest may be noise",
+            "the target is a number: difficulty is the summed loss, and its strata are covered because the hardest "
+            "may be noise",
+        )
+    if task == "unlabelled":
+        return Chosen(
+            "prototype" if much else "prototype+strata",
+            "there are no labels: difficulty is the distance to the nearest prototype"
+            + ("" if much else ", and all its strata are covered because little may be kept"),
+        )
+    if much:
+        return Chosen(
+            "el2n", f"{share} is kept: the hardest examples by early EL2N carry most, and enough easy ones stay"
+        )
+    if keep is not None and keep <= 0.2 and epochs >= 10:
+        return Chosen(
+            "dual+beta",
+            f"{share} is kept: keeping only the hardest collapses there, and sampling by DUAL, weighted towards easier "
+            "examples the less is kept, has the best published results at a fifth or less",
         )
     return Chosen(
-        "prototype" if much else "prototype+strata",
-        "there are no labels: difficulty is the distance to the nearest prototype"
-        + ("" if much else ", and all its strata are covered because little may be kept"),
+        "aum+strata",
+        f"{share} is kept: keeping only the hardest collapses there, so all strata of difficulty are covered and the "
+        "hardest, often mislabelled, are dropped",
     )
 
 
@@ -127,7 +136,7 @@ def request_of(
     if tolerance is not None:
         checks.number("tolerance", "prune", tolerance, low=0, high=1, open_low=True, open_high=True)
     how = recipe_of("prune", recipe)
-    chosen = choose_method(source.task, keep) if method == "auto" else Chosen(method, "asked for")
+    chosen = choose_method(source.task, keep, how.epochs) if method == "auto" else Chosen(method, "asked for")
     plan = _plan(chosen.name, source, tolerance, parameters)
     if balance == "auto":
         balance = 0.5 if source.task == "classification" else None

@@ -7,7 +7,7 @@ logarithm with the largest logit taken off first, so logits of any finite size g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,12 @@ __all__ = [
     "mean_true_probability",
     "resolve_epoch",
     "rows_within",
+    "seed_mean",
     "slabs",
     "softmax",
     "true_probabilities",
     "window_length",
+    "window_mean",
 ]
 
 Floats = NDArray[np.float64]
@@ -77,6 +79,29 @@ def mean_true_probability(signals: Signals, rows: int) -> Floats:
     for seed in range(signals.logits.shape[0]):
         total += true_probabilities(signals.logits[seed, :rows], labels).mean(axis=0)
     return total / len(signals.logits)
+
+
+def seed_mean(signals: Signals, row: int, function: Callable[[NDArray[np.floating]], Floats]) -> Floats:
+    """Mean over seeds of a function of the logits after the epoch in that row."""
+    total = np.zeros(len(signals))
+    for logits in slabs(signals, row):
+        total += function(logits)
+    return total / len(signals.logits)
+
+
+def window_mean(
+    signals: Signals, window: int, epochs: int | None, owner: str, function: Callable[[Floats], Floats]
+) -> Floats:
+    """Mean over seeds and sliding windows of a function of the true class's probability (window x n)."""
+    rows = rows_within(signals, epochs, owner)
+    length = window_length(signals, window, rows, owner)
+    labels = labels_of(signals)
+    total = np.zeros(len(signals))
+    for seed in range(signals.logits.shape[0]):
+        chances = true_probabilities(signals.logits[seed, :rows], labels)
+        for start in range(rows - length + 1):
+            total += function(chances[start : start + length])
+    return total / (len(signals.logits) * (rows - length + 1))
 
 
 def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import registry
 from ..artefacts import Signals
-from .arithmetic import epoch_row, slabs, softmax
+from .arithmetic import epoch_row, seed_mean, softmax
 
 __all__ = ["confidence"]
 
@@ -26,7 +26,4 @@ def confidence(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.flo
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'confidence'")
-    total = np.zeros(len(signals))
-    for logits in slabs(signals, row):
-        total += 1.0 - softmax(logits).max(axis=1)
-    return total / len(signals.logits)
+    return seed_mean(signals, row, lambda logits: 1.0 - softmax(logits).max(axis=1))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import registry
 from ..artefacts import Signals
-from .arithmetic import labels_of, rows_within, true_probabilities, window_length
+from .arithmetic import window_mean
 
 __all__ = ["dynamic_uncertainty"]
 
@@ -28,13 +28,4 @@ def dynamic_uncertainty(signals: Signals, *, window: int = 10, epochs: int | Non
     epochs
         Only epochs up to this one are used; None uses all.
     """
-    owner = "score 'dynamic_uncertainty'"
-    rows = rows_within(signals, epochs, owner)
-    length = window_length(signals, window, rows, owner)
-    labels = labels_of(signals)
-    total = np.zeros(len(signals))
-    for seed in range(signals.logits.shape[0]):
-        chances = true_probabilities(signals.logits[seed, :rows], labels)
-        for start in range(rows - length + 1):
-            total += chances[start : start + length].std(axis=0)
-    return total / (len(signals.logits) * (rows - length + 1))
+    return window_mean(signals, window, epochs, "score 'dynamic_uncertainty'", lambda seen: seen.std(axis=0))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import registry
 from ..artefacts import Signals
-from .arithmetic import epoch_row, log_softmax, slabs
+from .arithmetic import epoch_row, log_softmax, seed_mean
 
 __all__ = ["entropy"]
 
@@ -26,8 +26,9 @@ def entropy(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float6
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'entropy'")
-    total = np.zeros(len(signals))
-    for logits in slabs(signals, row):
-        logs = log_softmax(logits)
-        total -= (np.exp(logs) * logs).sum(axis=1)
-    return total / len(signals.logits)
+    return seed_mean(signals, row, _entropy)
+
+
+def _entropy(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    logs = log_softmax(logits)
+    return np.asarray(-(np.exp(logs) * logs).sum(axis=1))

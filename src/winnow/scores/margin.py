@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import registry
 from ..artefacts import Signals
-from .arithmetic import epoch_row, slabs, softmax
+from .arithmetic import epoch_row, seed_mean, softmax
 
 __all__ = ["margin"]
 
@@ -27,8 +27,9 @@ def margin(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'margin'")
-    total = np.zeros(len(signals))
-    for logits in slabs(signals, row):
-        top = np.partition(softmax(logits), -2, axis=1)[:, -2:]
-        total += 1.0 - (top[:, 1] - top[:, 0])
-    return total / len(signals.logits)
+    return seed_mean(signals, row, _closeness)
+
+
+def _closeness(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    top = np.partition(softmax(logits), -2, axis=1)[:, -2:]
+    return np.asarray(1.0 - (top[:, 1] - top[:, 0]))
