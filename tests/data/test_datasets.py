@@ -158,3 +158,9 @@ def test_named_data_is_found_where_torchvision_and_keras_keep_it(
     mnist_folder(tmp_path / "data" / "MNIST" / "raw")
     assert len(wn_open("mnist")) == 12
     assert builtin.NAMES == ("digits", "mnist", "fashion-mnist", "cifar10")
+
+
+def test_the_fingerprint_of_a_torch_dataset_knows_its_content() -> None:
+    y = torch.tensor([0, 1, 0, 1])
+    one, same, other = (wn_open(TensorDataset(x, y)) for x in (torch.zeros(4, 2), torch.zeros(4, 2), torch.ones(4, 2)))
+    assert one.fingerprint == same.fingerprint != other.fingerprint

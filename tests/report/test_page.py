@@ -331,7 +331,7 @@ def test_bad_input_is_refused_in_one_sentence(make_run, make_study, tmp_path):
     with pytest.raises(InputError, match="is a directory"):
         write_study_report(make_study(), tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(StoreError, match="cannot write"):
         write_study_report(make_study(), tmp_path / "file" / "report.html")
     with pytest.raises(InputError, match="must be a Study; got str"):
         write_study_report("study", tmp_path / "r.html")

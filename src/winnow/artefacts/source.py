@@ -59,7 +59,8 @@ class Source:
     origin
         Where the data came from: adapter, path, options. JSON-like.
     seal
-        Extra text to fingerprint where ids do not speak for the content (file sizes, say).
+        Extra text to fingerprint where ids do not speak for the content (file sizes, say), or a function that makes it
+        when first asked.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Source:
     make_ids: Callable[[], ArrayLike] | ArrayLike = field(default_factory=lambda: np.arange(0))
     columns: tuple[str, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
-    seal: str = ""
+    seal: str | Callable[[], str] = ""
 
     def __post_init__(self) -> None:
         owner = f"source {self.name!r}"
@@ -139,7 +140,7 @@ class Source:
             list(self.classes),
             self.task,
             list(self.shape),
-            self.seal,
+            self.seal() if callable(self.seal) else self.seal,
         )
 
     def positions(self, ids: ArrayLike) -> NDArray[np.int64]:

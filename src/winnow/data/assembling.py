@@ -130,7 +130,7 @@ class Pieces:
     values: NDArray[Any] | None = None
     columns: tuple[str, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
-    seal: str = ""
+    seal: str | Callable[[], str] = ""
 
 
 def assemble(asked: Asked, name: str, found: Pieces) -> Source:
@@ -147,7 +147,7 @@ def assemble(asked: Asked, name: str, found: Pieces) -> Source:
     ids, ids_from = _ids(asked, found, targets.labels, owner)
     seal = found.seal
     if found.values is not None and ids_from != "content":
-        seal += _content_seal(found.values, np.asarray(ids))
+        seal = (seal if isinstance(seal, str) else "") + _content_seal(found.values, np.asarray(ids))
     read, shape = found.read, found.shape
     if asked.size is not None:
         if found.kind != "image":

@@ -66,18 +66,9 @@ def open_torch(dataset: Any, asked: Asked) -> Source:
             own_ids=np.arange(count),
             ids_from="positions",
             origin={"dataset": type(dataset).__name__, "labels": found},
-            seal=_seal(dataset, Items(dataset, shape, owner), count),
+            seal=Seal(Items(dataset, shape, owner), count),
         ),
     )
-
-
-def _seal(dataset: Any, read: Items, count: int) -> str:
-    """What the fingerprint knows of the content: a look at some items, unless the dataset gives others each time."""
-    kind = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
-    where = np.unique(np.linspace(0, count - 1, min(count, LOOKS)).astype(np.int64))
-    if not np.array_equal(read(where[:1]), read(where[:1])):
-        return f"{kind}, augmenting"
-    return fingerprint(kind, read(where).tobytes())
 
 
 def _fits(raw: NDArray[Any] | None, classes: int) -> bool:
@@ -182,3 +173,19 @@ class Items:
         if not rows:
             return canonical(_input(self.dataset[0], 0, self.owner)[None], self.owner)[0][:0]
         return np.stack(rows)
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What the fingerprint knows of the content: a look at some items, unless each look gives something else."""
+
+    read: Items
+    count: int
+
+    def __call__(self) -> str:
+        """Look, when the fingerprint is first asked for."""
+        kind = f"{type(self.read.dataset).__module__}.{type(self.read.dataset).__qualname__}"
+        where = np.unique(np.linspace(0, self.count - 1, min(self.count, LOOKS)).astype(np.int64))
+        if not np.array_equal(self.read(where[:1]), self.read(where[:1])):
+            return f"{kind}, augmenting"
+        return fingerprint(kind, self.read(where).tobytes())

@@ -47,11 +47,8 @@ def _write(saved: Saved, path: Path) -> Path:
     if path.is_dir():
         raise InputError(f"path of the report must be a file to write; {path} is a directory.")
     text = render(saved)
-    try:
-        with atomic(path) as part:
-            part.write_text(text, encoding="utf-8")
-    except (PermissionError, NotADirectoryError, FileExistsError) as error:
-        raise InputError(f"the report cannot be written to {path}: {error.strerror}.") from None
+    with atomic(path) as part:
+        part.write_text(text, encoding="utf-8")
     return path
 
 
