@@ -295,3 +295,49 @@ def test_one_kind_is_not_another(tmp_path: Path) -> None:
     path = Subset(np.arange(3)).save(tmp_path / "s.parquet")
     with pytest.raises(StoreError, match="holds 'subset', not scores"):
         Scores.load(path)
+
+
+def test_a_peek_does_not_shorten_the_next_epoch() -> None:
+    sampler = Subset(np.arange(10)).sampler(0)
+    walk = iter(sampler)
+    seen = [next(walk) for _ in range(3)]
+    assert len(list(sampler)) == 10
+    assert seen == list(Subset(np.arange(10)).sampler(0))[:3]
+
+
+def test_whole_number_ids_are_positions_only_if_nobody_gave_them_a_meaning() -> None:
+    origin = {"inputs": {"source": {"origin": {"ids": "given"}}}}
+    with pytest.raises(InputError, match=r"needs source= .* come from given"):
+        Subset(np.array([3, 2]), provenance=origin).to_torch(list(range(4)))
+    positions = {"inputs": {"source": {"origin": {"ids": "positions"}}}}
+    assert list(Subset(np.array([3, 2]), provenance=positions).to_torch(list("abcd"))) == ["c", "d"]
+
+
+def test_nobody_can_write_into_an_artefact() -> None:
+    values = np.array([1.0, 2.0])
+    sco = Scores("s", np.arange(2), values)
+    values[0] = np.nan
+    assert sco.values[0] == 1.0
+    for array in (sco.values, sco.ids, signals().logits, source().labels, source().ids, Subset(np.arange(3)).weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_artefacts_say_what_they_are_in_a_line() -> None:
+    for made in (source(), signals(), study(), Subset(np.arange(3)), Scores("s", np.arange(2), np.ones(2))):
+        assert len(repr(made)) < 200
+        assert "\n" not in repr(made)
+
+
+def test_two_runs_that_agree_by_chance_claim_nothing() -> None:
+    assert not difference([0.9, 0.9], [0.8, 0.8]).excludes_zero
+    assert difference([0.9, 0.91, 0.92], [0.8, 0.8, 0.8]).excludes_zero
+
+
+def test_a_half_saved_study_is_not_taken_for_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = study().save(tmp_path / "study")
+    monkeypatch.setattr("winnow.artefacts.study.write_json", lambda *_: (_ for _ in ()).throw(OSError("full disk")))
+    with pytest.raises(OSError, match="full disk"):
+        study().save(where)
+    with pytest.raises(StoreError, match=r"study\.json"):
+        Study.load(where)

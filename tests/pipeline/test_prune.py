@@ -199,3 +199,23 @@ def test_a_tolerance_is_measured_on_the_validation_data_given(tmp_path) -> None:
 def test_a_tolerance_needs_labels() -> None:
     with pytest.raises(NotDefinedError, match="give keep="):
         wn.prune(rows(task="unlabelled"), tolerance=0.1)
+
+
+def test_random_looks_at_nothing_and_costs_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("something was observed")
+
+    monkeypatch.setattr("winnow.pipeline.pruning.observe", never)
+    assert len(prune(digits(60), 0.5, method="random")) == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment"),
+    [({"method": "dual"}, "window"), ({"method": "strata", "bins": -1}, "bins")],
+)
+def test_parameters_that_cannot_work_are_refused_before_anything_is_trained(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], fragment: str
+) -> None:
+    monkeypatch.setattr("winnow.pipeline.pruning.observe", lambda *_, **__: pytest.fail("something was trained"))
+    with pytest.raises(WinnowError, match=fragment):
+        prune(digits(60), 0.5, **options)

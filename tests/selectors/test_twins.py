@@ -244,3 +244,11 @@ def test_scores_may_be_about_part_of_the_signals():
     out = select("graph", given, size=5, signals=pool.signals)
     assert np.isin(out.ids, given.ids).all()
     assert out.certificate["class_counts"] is not None  # labels come with the signals
+
+
+def test_every_class_draws_from_its_own_stream() -> None:
+    labels = np.arange(120) // 40
+    scores = Scores("flat", np.arange(120), np.zeros(120), None, "classification", labels, ("a", "b", "c"))
+    kept = select("random", scores, size=30, balance=1.0).ids
+    places = [tuple(kept[(kept >= 40 * k) & (kept < 40 * k + 40)] - 40 * k) for k in range(3)]
+    assert len(set(places)) == 3

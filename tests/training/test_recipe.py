@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+import winnow as wn
 from winnow.errors import WinnowError
 from winnow.training import Recipe
 
@@ -78,3 +79,10 @@ def test_frozen_parameters_are_left_to_rest(name: str, kind: type[torch.optim.Op
 def test_settings_are_plain_values() -> None:
     assert Recipe(augment=["flip"]).settings()["augment"] == ("flip",)  # type: ignore[arg-type]
     assert Recipe(**Recipe(epochs=3).settings()) == Recipe(epochs=3)
+
+
+def test_matched_steps_are_exact_at_both_ends() -> None:
+    recipe = wn.Recipe(epochs=30, batch=128)
+    assert recipe.matched_steps(144, 1437, 1.0) == recipe.steps(1437)
+    assert recipe.matched_steps(144, 1437, 0.0) == recipe.steps(144)
+    assert recipe.steps(144) < recipe.matched_steps(144, 1437, 0.5) < recipe.steps(1437)

@@ -23,7 +23,7 @@ def describe(model: Any) -> Any:
     """A name for a named network; class, size and a fingerprint for a module or a factory."""
     if isinstance(model, str):
         return model
-    if not hasattr(model, "state_dict") and callable(model):
+    if isinstance(model, type) or (not hasattr(model, "state_dict") and callable(model)):
         import torch
 
         with torch.random.fork_rng(devices=[]):  # looking at what it makes leaves the global stream alone
