@@ -127,7 +127,7 @@ def draw(study: wn.Study) -> Figure:
         panel.tick_params(labelsize=8)
     for panel in axes.flat[len(bare) :]:
         panel.set_axis_off()
-    axes[0][0].legend(fontsize=8, frameon=False, loc="lower left")
+    axes[0][0].legend(fontsize=8, frameon=False, loc="upper right")
     figure.supxlabel("fraction of the training data kept", fontsize=9)
     figure.supylabel("accuracy above random of the same size, points", fontsize=9)
     return figure
