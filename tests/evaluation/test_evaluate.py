@@ -219,7 +219,8 @@ def test_extra_test_sets_share_the_training_and_the_first_one_is_the_claim() -> 
 
 
 def test_examples_in_both_training_and_test_data_are_counted() -> None:
-    both = study_of({}, test={"seen": SOURCE.at(np.arange(30)), "new": TEST}, seeds=1)
+    with pytest.warns(UserWarning, match="30 of the 30 examples of test set 'seen' are also in the training data"):
+        both = study_of({}, test={"seen": SOURCE.at(np.arange(30)), "new": TEST}, seeds=1)
     assert both.provenance["parameters"]["overlap"] == {"seen": 30, "new": 0}
 
 
