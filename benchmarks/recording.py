@@ -32,7 +32,7 @@ def data(examples: int) -> tuple[torch.Tensor, torch.Tensor, str]:
         try:
             src = wn.open("fashion-mnist")
             x = src.read(np.arange(examples)).astype(np.float32) / 255
-            return torch.from_numpy(x), torch.from_numpy(src.labels[:examples]), "Fashion-MNIST"
+            return torch.from_numpy(x), torch.tensor(src.labels[:examples]), "Fashion-MNIST"
         except (WinnowError, ImportError) as error:
             print(f"Fashion-MNIST is not at hand ({error}); taking digits.")
     from sklearn.datasets import load_digits

@@ -202,6 +202,10 @@ def test_a_study_survives_saving_and_prints(tmp_path: Path) -> None:
     assert rows["el2n@0.5"]["selection_s"] == 2.5
     assert math.isnan(rows["full"]["vs_full"])
     assert "el2n@0.5" in str(back.table())
+    short = {row["arm"]: row for row in back.summary()}
+    assert short["el2n@0.5"]["accuracy, %"] == "86.0 ± 2.5"
+    assert short["el2n@0.5"]["against random"] == "+5.0 ± 0.0"
+    assert short["full"]["against full"] == ""
     assert back.table().markdown().count("\n") == 4
 
 

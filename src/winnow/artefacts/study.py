@@ -175,6 +175,31 @@ class Study:
         """Mean seconds of one training."""
         return float(np.mean([o.seconds for o in self.of(arm).values()]))
 
+    def summary(self) -> Table:
+        """The table in short, for people: percentages (or R2) with half of the 95 % interval behind ±."""
+        scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
+
+        def shown(found: Interval | None, sign: str = "") -> str:
+            if found is None:
+                return ""
+            width = "" if math.isnan(found.low) else f" ± {scale * found.half_width:.{digits}f}"
+            return f"{scale * found.centre:{sign}.{digits}f}{width}"
+
+        rows = []
+        for test in self.tests:
+            for arm in (arm for arm in self.arms if self.of(arm.name, test)):
+                full = self.full.name if self.full and arm.kind != "full" and self.of(self.full.name, test) else None
+                row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
+                row |= {"test": test} if len(self.tests) > 1 else {}
+                row |= {
+                    f"{self.metric}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
+                    "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
+                    "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
+                    "training, s": f"{self.seconds(arm.name):.1f}",
+                }
+                rows.append(row)
+        return Table(tuple(rows))
+
     def table(self) -> Table:
         """One row an arm and test set: the metric, paired differences to random and to full, and seconds."""
         rows = []

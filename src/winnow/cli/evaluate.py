@@ -79,4 +79,4 @@ def evaluate(
     if as_json:
         o.say_json({"study": str(out / "study"), "report": str(report), "table": list(study.table())})
         return
-    typer.echo(f"{study.table()}\n\nreport  {report}")
+    typer.echo(f"{study.summary()}\n\nreport  {report}")

@@ -120,7 +120,7 @@ def prune(
     if proof.held_out:
         typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
     if study is not None:
-        typer.echo(f"\n{study.table()}\n")
+        typer.echo(f"\n{study.summary()}\n")
         for row in ledger(study):
             typer.echo(f"{net(row)}\n".replace(GAP, " "))
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")
