@@ -235,3 +235,48 @@ def test_json_is_strict(winnow: Winnow, run: Path) -> None:
 
     rows = json.loads(said.out, parse_constant=refuse)["table"]
     assert any(value is None for row in rows for value in row.values())
+
+
+def test_a_built_in_name_given_as_test_data_means_its_test_split(winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    assert winnow("select", "random", str(run), "--size", "20", "--out", str(tmp_path / "few.parquet")).code == 0
+    typed = ["evaluate", "digits", *SHORT, "--subset", str(tmp_path / "few.parquet"), "--seeds", "1"]
+    said = winnow(*typed, "--test", "digits", "--out", str(tmp_path / "study"))
+    assert said.code == 0
+    about = json.loads((tmp_path / "study" / "study" / "study.json").read_text())["provenance"]
+    assert about["parameters"]["overlap"] == {"digits": 0}
+    assert about["inputs"]["tests"]["digits"]["size"] == len(wn.open("digits", split="test"))
+
+
+def test_two_files_of_one_name_are_told_apart_or_refused(winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    files = [tmp_path / folder / "s.parquet" for folder in ("a", "b")]
+    for number, file in enumerate(files):
+        assert winnow("select", "random", str(run), "--size", "20", "--seed", str(number), "--out", str(file)).code == 0
+    typed = ["evaluate", "digits", *SHORT, "--seeds", "1", "--out", str(tmp_path / "study")]
+    said = winnow(*typed, "--subset", str(files[0]), "--subset", str(files[1]))
+    assert (said.code, said.err) == (2, "winnow: --subset names 's' twice; tell them apart as name=file.\n")
+    said = winnow(*typed, "--subset", f"one={files[0]}", "--subset", f"two={files[1]}", "--json")
+    assert {row["arm"] for row in said.json["table"]} >= {"one", "two", "full"}
+
+
+def test_the_ledger_of_a_step_by_step_run_knows_what_it_cost(winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    assert winnow("select", "rank", str(run), "--size", "20").code == 0
+    typed = ["evaluate", "digits", *SHORT, "--subset", str(run / "rank.parquet"), "--seeds", "1", "--json"]
+    row = next(row for row in winnow(*typed, "--out", str(tmp_path / "study")).json["table"] if row["arm"] == "rank")
+    observed = sum(json.loads(f.read_text())["seconds"] for f in (run / "steps" / "observe").glob("seed-*.json"))
+    selected = json.loads((run / "steps" / "select" / "rank.json").read_text())["seconds"]
+    assert row["selection_s"] == pytest.approx(observed + selected)
+
+
+def test_asking_for_more_adds_to_an_observation(winnow: Winnow, tmp_path: Path) -> None:
+    typed = ["observe", "digits", *SHORT, "--seeds", "2", "--out", str(tmp_path / "run")]
+    assert winnow(*typed).code == 0
+    assert winnow(*typed, "--want", "gradient_norms").code == 0
+    assert {"logits", "gradient_norms"} <= set(wn.Signals.load(tmp_path / "run" / "signals.safetensors").arrays)
+    said = winnow(*[word if word != "4" else "5" for word in typed])
+    assert said.code == 2
+    assert "other settings" in said.err
+
+
+def test_an_option_of_its_own_is_not_set_twice(winnow: Winnow, run: Path) -> None:
+    said = winnow("select", "rank", str(run), "--keep", "0.5", "--set", "seed=3")
+    assert (said.code, said.err) == (2, "winnow: --set is for parameters of the method; for seed there is --seed.\n")

@@ -117,6 +117,8 @@ def prune(
         )
         return
     typer.echo(f"kept {len(subset)} of {len(source) - proof.held_out} examples by {proof.name} ({proof.why})")
+    if "claim" in subset.certificate:
+        typer.echo(subset.certificate["claim"])
     if proof.held_out:
         typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
     if study is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts import Study, Subset, Table
-from ..store import recorded_seconds
+from ..store import read_json, recorded_seconds
 
 __all__ = ["STAGES", "costs_of", "ledger"]
 
@@ -39,9 +39,11 @@ def costs_of(path: str | Path, subset: Subset) -> dict[str, float]:
     run, step = Path(path).parent, Path(path).stem
     if not (run / "run.json").exists():
         return {}
+    scored = f"score/{subset.certificate.get('score')}"
+    step_by_step = read_json(run / "run.json")["settings"].get("command") == "observe"  # select then scores itself
     return {
         "observe": recorded_seconds(run, "observe"),
-        "score": recorded_seconds(run, f"score/{subset.certificate.get('score')}"),
+        "score": 0.0 if step_by_step else recorded_seconds(run, scored),
         "select": recorded_seconds(run, f"select/{step}"),
         "search": recorded_seconds(run, "search"),
     }
