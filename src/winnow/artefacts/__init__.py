@@ -11,8 +11,9 @@ from .provenance import Provenance, record
 from .scores import Scores
 from .signals import Signals
 from .source import Source
-from .study import Outcome, Study, Table
+from .study import Outcome, Study
 from .subset import Subset
+from .table import Table
 
 __all__ = [
     "Interval",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,8 +17,9 @@ from ..store import read_json, write_json
 from .intervals import Interval, difference, mean
 from .parquet import read_table, write_table
 from .provenance import Provenance
+from .table import Table
 
-__all__ = ["Arm", "Outcome", "Study", "Table"]
+__all__ = ["Arm", "Outcome", "Study"]
 
 
 @dataclass(frozen=True)
@@ -281,49 +281,3 @@ class Study:
         from ..report import write_study_report
 
         return write_study_report(self, path)
-
-
-@dataclass(frozen=True)
-class Table(Sequence[Mapping[str, Any]]):
-    """Rows of equal keys that print as an aligned table, for people and for programs alike."""
-
-    rows: tuple[Mapping[str, Any], ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.rows[index]
-
-    def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        return iter(self.rows)
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and formatted cells, without the columns that are empty throughout."""
-        keys = [key for key in (self.rows[0] if self.rows else {}) if any(_text(row.get(key)) for row in self.rows)]
-        return keys, [[_text(row.get(key)) for key in keys] for row in self.rows]
-
-    def __str__(self) -> str:
-        keys, cells = self._cells()
-        widths = [max(len(key), *(len(row[i]) for row in cells)) if cells else len(key) for i, key in enumerate(keys)]
-        lines = ["  ".join(key.ljust(w) for key, w in zip(keys, widths, strict=True)).rstrip()]
-        lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells]
-        return "\n".join(lines)
-
-    def markdown(self) -> str:
-        """The table in Markdown."""
-        keys, cells = self._cells()
-        lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
-        return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in cells])
-
-    def _repr_html_(self) -> str:
-        keys, cells = self._cells()
-        head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _text(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,7 +3,7 @@
 All in seconds of this study's own trainings, mean over seeds. Finding the subset is counted in full:
 observing, scoring, selecting and, for a tolerance, searching. With s the seconds to find it, t those of one
 training on it and T those of one training on everything, one training nets T - t - s, and it pays after the
-smallest whole number of trainings k with k (T - t) >= s.
+smallest whole number of trainings k, one or more, with k (T - t) >= s.
 """
 
 from __future__ import annotations
@@ -63,5 +63,5 @@ def _row(study: Study, name: str) -> dict[str, Any]:
         "full_train_s": full,
         "saved_per_training_s": saved,
         "net_after_one_s": saved - selection,
-        "pays_after": math.ceil(selection / saved) if saved > 0 and selection >= 0 else None,
+        "pays_after": max(1, math.ceil(selection / saved)) if saved > 0 and selection >= 0 else None,
     }
