@@ -163,10 +163,10 @@ class Run:
             )
             if changed and (not self._extend or "command" in changed):
                 key = changed[0]
-                raise StoreError(
-                    f"{path} holds a run with other settings ({key} was {found['settings'].get(key)!r}, now "
-                    f"{wanted['settings'].get(key)!r}); choose another directory or repeat the first command."
-                )
+                what = f"other settings ({key} was {found['settings'].get(key)!r}, now {wanted['settings'].get(key)!r})"
+                if "source" in changed and "command" not in changed:
+                    what = "other data"
+                raise StoreError(f"{path} holds a run with {what}; give another directory (--out) or the same command.")
             for left_over in path.rglob(f".*{PART}"):  # of a process killed while it wrote; the lock is ours
                 left_over.unlink(missing_ok=True)
             if not changed:

@@ -34,14 +34,14 @@ def test_a_run_holds_subset_study_gallery_and_report(proved: tuple[Path, Proof])
     run, found = proved
     assert wn.Subset.load(run / "subset.parquet").ids.tolist() == found.subset.ids.tolist()
     study = wn.Study.load(run / "study")
-    assert [arm.name for arm in study.arms] == ["full", "random@0.5", "el2n@0.5"]
+    assert [arm.name for arm in study.arms] == ["full", "random@0.5", "aum@0.5"]
     assert study.table() == found.study.table() if found.study is not None else False
-    assert Gallery.load(run / "gallery.json").score == "el2n"
+    assert Gallery.load(run / "gallery.json").score == "aum"
     assert found.report == run / "report.html"
     page = found.report.read_text()
     assert page.lower().startswith("<!doctype html>")
-    assert "el2n" in page
-    assert found.name == "el2n@0.5"
+    assert "aum" in page
+    assert found.name == "aum@0.5"
 
 
 def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
@@ -51,7 +51,7 @@ def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
     assert len(found.subset) == 40
     study = found.study
     assert study is not None
-    assert {arm.name: arm.size for arm in study.arms} == {"full": 80, "random@0.5": 40, "el2n@0.5": 40}
+    assert {arm.name: arm.size for arm in study.arms} == {"full": 80, "random@0.5": 40, "aum@0.5": 40}
     assert study.tests == ("held out",)
     assert study.provenance["parameters"]["overlap"] == {"held out": 0}
     assert study.provenance["inputs"]["tests"]["held out"]["size"] == 20
@@ -61,7 +61,7 @@ def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
 def test_selection_is_part_of_the_cost(proved: tuple[Path, Proof]) -> None:
     study = proved[1].study
     assert study is not None
-    costs = study.arm("el2n@0.5").selection
+    costs = study.arm("aum@0.5").selection
     assert costs["observe"] > 0
     assert set(costs) == {"observe", "score", "select", "search"}
 
@@ -82,7 +82,7 @@ def test_the_same_request_again_trains_nothing(proved: tuple[Path, Proof]) -> No
 
 
 @pytest.mark.parametrize(
-    "change", [{"keep": 0.4}, {"seed": 1}, {"method": "aum"}, {"proof_seeds": 3}, {"balance": 0.0}]
+    "change", [{"keep": 0.4}, {"seed": 1}, {"method": "forgetting"}, {"proof_seeds": 3}, {"balance": 0.0}]
 )
 def test_another_request_in_the_same_directory_is_refused(change: dict[str, Any], proved: tuple[Path, Proof]) -> None:
     counting = Counting()

@@ -26,7 +26,7 @@ def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Su
 @pytest.mark.parametrize(
     ("task", "keep", "method"),
     [
-        ("classification", 0.5, "el2n"),
+        ("classification", 0.5, "aum"),
         ("classification", 0.2, "aum+strata"),
         ("regression", 0.5, "difficulty+strata"),
         ("regression", 0.2, "difficulty+strata"),
@@ -40,7 +40,7 @@ def test_keep_by_task_with_the_method_that_auto_takes(task: str, keep: float, me
     assert len(subset) == keep * 60
     assert set(subset.ids) <= set(source.ids)
     assert subset.certificate["method"] == method
-    assert subset.certificate["why"] == choose_method(task, keep, QUICK.epochs).why
+    assert subset.certificate["why"] == choose_method(task, keep, QUICK.epochs, QUICK.batches(60)).why
     by_name = prune(source, keep, method=method, **({"model": "auto"} if task == "unlabelled" else {}))
     assert by_name.ids.tolist() == subset.ids.tolist()
     assert by_name.certificate["why"] == "asked for"
@@ -50,6 +50,9 @@ def test_auto_says_what_it_chose_and_why() -> None:
     much, little, unknown = (choose_method("classification", keep) for keep in (0.5, 0.49, None))
     assert (much.name, little.name, unknown.name) == ("el2n", "aum+strata", "aum+strata")
     assert much.why.startswith("50% is kept: the hardest")
+    hasty = choose_method("classification", 0.5, 30, early_steps=6)
+    assert hasty.name == "aum"
+    assert "6 steps, too few for early EL2N" in hasty.why
     assert "49% is kept: keeping only the hardest collapses" in little.why
     assert "an unknown share is kept" in unknown.why
     assert [choose_method("classification", 0.2, epochs).name for epochs in (10, 9)] == ["dual+beta", "aum+strata"]
@@ -62,7 +65,7 @@ def test_el2n_of_prune_is_observe_score_select() -> None:
     source = digits(60)
     signals = wn.observe(source, "mlp", QUICK, 2, engine=ONE)
     by_hand = wn.select("rank", wn.score("el2n", signals), keep=0.5, balance=0.5, policy="hard")
-    assert prune(source, 0.5).ids.tolist() == by_hand.ids.tolist()
+    assert prune(source, 0.5, method="el2n").ids.tolist() == by_hand.ids.tolist()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_provenance_holds_versions_seeds_parameters_and_fingerprints() -> None:
     assert about["parameters"]["size"] == 30
     assert {"winnow-data", "torch", "python"} <= set(about["versions"])
     scored = about["inputs"]["scores"]
-    assert scored["parameters"]["name"] == "el2n"
+    assert scored["parameters"]["name"] == "aum"
     observed = scored["inputs"]["signals"]
     assert observed["parameters"]["seeds"] == [0, 1]
     assert observed["parameters"]["seed"] == 3
@@ -126,7 +129,7 @@ def test_provenance_holds_versions_seeds_parameters_and_fingerprints() -> None:
 def test_a_score_that_hardly_agrees_with_itself_is_pointed_out() -> None:
     rng = np.random.default_rng(0)
     source = wn.open((rng.normal(size=(60, 4)), rng.integers(0, 2, 60)))
-    with pytest.warns(UserWarning, match="score 'el2n' hardly agrees with itself here .*more seeds or epochs"):
+    with pytest.warns(UserWarning, match="score 'aum' hardly agrees with itself here .*more seeds or epochs"):
         prune(source, 0.5, recipe=wn.Recipe(epochs=1, batch=60, lr=1e-6))
 
 

@@ -30,8 +30,8 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether zero lies outside; one or two runs, which may agree by chance, exclude nothing."""
-        return self.runs >= 3 and bool(self.low > 0 or self.high < 0)
+        """Whether zero lies outside; one run excludes nothing, nor do two that agree to the last digit by chance."""
+        return (self.runs >= 3 or self.high > self.low) and bool(self.low > 0 or self.high < 0)
 
 
 def mean(values: ArrayLike, confidence: float = 0.95) -> Interval:

@@ -13,7 +13,7 @@ import typer
 from ..errors import InputError, NotFoundError
 
 if TYPE_CHECKING:
-    from ..artefacts import Source
+    from ..artefacts import Signals, Source
     from ..engine import Local
     from ..training.recipe import Recipe
 
@@ -103,6 +103,15 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def observed(run: Path) -> Signals:
+    """What winnow observe recorded in a run."""
+    from ..artefacts import Signals
+
+    if not (run / "signals.safetensors").exists():
+        raise NotFoundError(f"{run} holds no signals.safetensors; make one with winnow observe.")
+    return Signals.load(run / "signals.safetensors")
 
 
 def named(texts: Iterable[str], option: str) -> dict[str, str]:

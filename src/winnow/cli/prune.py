@@ -70,7 +70,7 @@ def prune(
     from ..evaluation.ledger import ledger
     from ..pipeline import prune_with_proof
     from ..report.units import GAP
-    from ..report.words import net
+    from ..report.words import against_random, net
 
     how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
     source = o.opened(data, limit=limit, **how)
@@ -120,9 +120,14 @@ def prune(
     if "claim" in subset.certificate:
         typer.echo(subset.certificate["claim"])
     if proof.held_out:
-        typer.echo(f"{proof.held_out} examples were held out for the proof and are in no subset; --test uses them all")
+        typer.echo(
+            f"{proof.held_out} examples were held out for the proof and are in no subset; to choose from all, give "
+            "test data with --test"
+        )
+    if study is None:
+        typer.echo("there are no labels, so nothing was retrained; if a column holds them, name it with --labels")
     if study is not None:
         typer.echo(f"\n{study.summary()}\n")
         for row in ledger(study):
-            typer.echo(f"{net(row)}\n".replace(GAP, " "))
+            typer.echo(f"{proof.name}: {against_random(study, proof.name)}; {net(row)}\n".replace(GAP, " "))
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")

@@ -34,14 +34,13 @@ def score(
     """Score what winnow observe recorded. Higher is harder."""
     import numpy as np
 
-    from ..artefacts import Signals
     from ..scores.scoring import score as score_signals
     from ..store import Run
 
     parameters = o.parameters(set_, ("name", "signals"))
     path = out if out is not None else run / "scores" / f"{name}.parquet"
     with Run.existing(run) as opened:
-        signals = Signals.load(run / "signals.safetensors")
+        signals = o.observed(run)
         start = time.perf_counter()
         scores = score_signals(name, signals, **parameters)
         opened.put(f"score/{name}", scores, time.perf_counter() - start, key=parameters, file=str(path.absolute()))

@@ -39,7 +39,6 @@ def select(
     as_json: o.Json = False,
 ) -> None:
     """Choose a subset from what winnow observe recorded."""
-    from ..artefacts import Signals
     from ..selectors.selecting import select as select_subset
     from ..store import Run
 
@@ -47,7 +46,7 @@ def select(
     path = out if out is not None else run / f"{name}.parquet"
     asked = {"keep": keep, "size": size, "score": score, "balance": balance, "seed": seed, **parameters}
     with Run.existing(run) as opened:
-        signals = Signals.load(run / "signals.safetensors")
+        signals = o.observed(run)
         start = time.perf_counter()
         subset = select_subset(name, signals, **asked)
         opened.put(f"select/{path.stem}", subset, time.perf_counter() - start, key=asked, file=str(path.absolute()))

@@ -112,7 +112,7 @@ def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) 
         raise DataError(
             f"source {name!r} has too few examples to hold out {total} of {int(counts.sum())} with each "
             f"of its {int((counts > 0).sum())} classes on both sides; between {int(low.sum())} and "
-            f"{int(high.sum())} can be held out."
+            f"{int(high.sum())} can be held out. If the labels are numbers to predict, say task='regression'."
         )
     share = counts * (total / counts.sum())
     quotas: NDArray[np.int64] = np.clip(np.floor(share).astype(np.int64), low, high)

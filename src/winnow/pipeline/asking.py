@@ -26,6 +26,9 @@ from ..training.recipe import Recipe, recipe_of
 __all__ = ["Chosen", "Request", "choose", "choose_method", "request_of", "settings_of"]
 
 
+EARLY_STEPS = 50  # fewer optimiser steps than this and the network is still what it was at the start
+
+
 @dataclass(frozen=True)
 class Chosen:
     """A method, and in words why it was taken."""
@@ -34,7 +37,7 @@ class Chosen:
     why: str
 
 
-def choose_method(task: str, keep: float | None, epochs: int = 30) -> Chosen:
+def choose_method(task: str, keep: float | None, epochs: int = 30, early_steps: int = EARLY_STEPS) -> Chosen:
     """The method for `auto`: hard examples while much is kept, coverage when little is.
 
     Keeping the hardest collapses when little is kept (CIFAR-10 with a tenth kept falls far below random). What works
@@ -49,6 +52,8 @@ def choose_method(task: str, keep: float | None, epochs: int = 30) -> Chosen:
         The fraction kept; None where it is still to be searched for, which may go anywhere.
     epochs
         Of the observation; DUAL needs a window of ten.
+    early_steps
+        Optimiser steps in the first tenth of it; early EL2N says nothing while the network has hardly moved.
     """
     much = keep is not None and keep >= 0.5
     share = "an unknown share" if keep is None else f"{keep:.0%}"
@@ -63,6 +68,12 @@ def choose_method(task: str, keep: float | None, epochs: int = 30) -> Chosen:
             "prototype" if much else "prototype+strata",
             "there are no labels: difficulty is the distance to the nearest prototype"
             + ("" if much else ", and all its strata are covered because little may be kept"),
+        )
+    if much and early_steps < EARLY_STEPS:
+        return Chosen(
+            "aum",
+            f"{share} is kept: the hardest examples carry most; by the area under the margin, because a tenth of this "
+            f"training is {early_steps} steps, too few for early EL2N",
         )
     if much:
         return Chosen(
@@ -136,7 +147,7 @@ def request_of(
     if tolerance is not None:
         checks.number("tolerance", "prune", tolerance, low=0, high=1, open_low=True, open_high=True)
     how = recipe_of("prune", recipe)
-    chosen = choose_method(source.task, keep, how.epochs) if method == "auto" else Chosen(method, "asked for")
+    chosen = _auto(source, keep, how) if method == "auto" else Chosen(method, "asked for")
     plan = _plan(chosen.name, source, tolerance, parameters)
     if balance == "auto":
         balance = 0.5 if source.task == "classification" else None
@@ -147,6 +158,11 @@ def request_of(
     request = Request(keep, tolerance, chosen, plan, balance, model, how, seeds, seed, parameters)
     _rehearse(source, request)
     return request
+
+
+def _auto(source: Source, keep: float | None, recipe: Recipe) -> Chosen:
+    early = max(1, round(0.1 * recipe.epochs)) * recipe.batches(len(source))
+    return choose_method(source.task, keep, recipe.epochs, early)
 
 
 def _plan(name: str, source: Source, tolerance: float | None, parameters: Mapping[str, Any]) -> Plan:

@@ -64,7 +64,7 @@ def observe(
     model: Any = "auto",
     recipe: Recipe | None = None,
     seeds: int | Sequence[int] = 3,
-    want: str | Iterable[str] = ("logits",),
+    want: str | Iterable[str] | None = None,
     *,
     mode: str = "eval",
     gradient_epoch: int | None = None,
@@ -91,7 +91,8 @@ def observe(
     want
         Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
         the second's to tell how reliable scores of them are),
-        `gradients` (projected) and `gradient_norms` (exact), `ensemble` (for memorization).
+        `gradients` (projected) and `gradient_norms` (exact), `ensemble` (for memorization); None is `logits`, or
+        `losses` for a regression target.
     mode
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
         forward pass; `train` keeps the outputs that training computes anyway.
@@ -144,7 +145,7 @@ def _checked(
     source: Source,
     model: Any,
     recipe: Recipe,
-    want: str | Iterable[str],
+    want: str | Iterable[str] | None,
     mode: str,
     gradient_epoch: int | None,
     gradient_dim: int,
@@ -154,6 +155,8 @@ def _checked(
 ) -> Observation:
     if not isinstance(source, Source):
         raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if want is None:
+        want = ("losses",) if source.task == "regression" else ("logits",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
     for word in words:
         checks.choice("want", "observe", word, WANTS)
