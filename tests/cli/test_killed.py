@@ -43,7 +43,7 @@ def test_a_run_succeeds_and_is_silent_off_a_terminal(whole: tuple[Path, Said]) -
     run, said = whole
     assert said.code == 0
     assert said.err == ""
-    assert "kept 150 of 300 examples by el2n@0.5" in said.out
+    assert "kept 150 of 300 examples by aum@0.5" in said.out
     assert f"subset  {run / 'subset.parquet'}" in said.out
     assert said.out.rstrip().endswith(f"report  {run / 'report.html'}")
 
@@ -141,6 +141,6 @@ def test_another_request_in_the_same_directory_is_refused(processes: Start, whol
     said = processes(*prune(run), "--seed", 1).ended()
     assert (said.code, said.out) == (2, "")
     assert said.err == (
-        f"winnow: {run} holds a run with other settings (seed was 0, now 1); choose another directory or "
-        "repeat the first command.\n"
+        f"winnow: {run} holds a run with other settings (seed was 0, now 1); give another directory (--out) or "
+        "the same command.\n"
     )
