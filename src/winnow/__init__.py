@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, models
+    from . import errors, models, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
@@ -48,7 +48,7 @@ _HOMES = {
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "models")
+_ROOMS = ("errors", "models", "theory")
 
 __all__ = [
     "Recipe",
@@ -69,6 +69,7 @@ __all__ = [
     "prune",
     "score",
     "select",
+    "theory",
 ]
 
 
