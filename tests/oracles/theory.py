@@ -9,11 +9,13 @@ and scipy decides where to put its nodes.
 
 from __future__ import annotations
 
+import itertools
 import math
+import warnings
 
 from numba import cfunc
 from scipy import LowLevelCallable
-from scipy.integrate import dblquad, quad
+from scipy.integrate import IntegrationWarning, dblquad, quad
 from scipy.optimize import fsolve
 
 FAR = 11.0
@@ -21,7 +23,7 @@ FAR = 11.0
 
 @cfunc("double(int32, CPointer(double))")
 def integrand(count, given):
-    """One of the four averages at (w, z): given = (w, z, r, d, s, cos, sin, y, which), weighed by the normal density of w."""
+    """One of the four averages at given = (w, z, r, d, s, cos, sin, y, which), weighed by the normal density of w."""
     w, z, r, d, s, cos, sin, y, which = (given[0], given[1], given[2], given[3], given[4], given[5], given[6], given[7],
                                          given[8])  # fmt: skip
     u, v = z * cos - w * sin, z * sin + w * cos
@@ -44,12 +46,14 @@ INTEGRAND = LowLevelCallable(integrand.ctypes)
 
 
 def adaptive(function, start, end, cuts, args=()):
-    """QUADPACK between cuts, to twelve digits."""
+    """QUADPACK between cuts, asked for twelve digits; where rounding stops it earlier it warns, and has ten or more."""
     stops = [start, *sorted(c for c in cuts if start < c < end), end]
-    return sum(
-        quad(function, a, b, args=args, epsrel=1e-12, epsabs=1e-16, limit=200)[0]
-        for a, b in zip(stops, stops[1:], strict=False)
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)
+        return sum(
+            quad(function, a, b, args=args, epsrel=1e-12, epsabs=1e-16, limit=200)[0]
+            for a, b in itertools.pairwise(stops)
+        )
 
 
 def moments(r, d, s, low, high, keep, theta):
@@ -101,7 +105,7 @@ def solve(alpha, low, high, keep, angle, start):
 
 
 def plain_conditions(x, alpha, low, high, keep, theta):
-    """Eqs. 1 to 3 of the paper (at angle 0: 66 and 67) as they stand, each integral by dblquad: the usual way to solve them.
+    """Eqs. 1 to 3 of the paper (at angle 0: 66 and 67) as they stand, each integral by dblquad: the usual way.
 
     x is (R, rho, kappa), or (R, kappa) at angle 0. This is the baseline of benchmarks/theory.py.
     """
@@ -153,7 +157,9 @@ def plain_conditions(x, alpha, low, high, keep, theta):
     )
     return [
         (R - rho * cos) / sin**2 - alpha / (math.pi * lam) * mirrored(lambda t, z: edge(t, z) * (kappa - t)),
-        1 - (rho**2 + R * R - 2 * rho * R * cos) / sin**2 - 2 * alpha * mirrored(lambda t, z: bell(t, z) * (kappa - t) ** 2),
+        1
+        - (rho**2 + R * R - 2 * rho * R * cos) / sin**2
+        - 2 * alpha * mirrored(lambda t, z: bell(t, z) * (kappa - t) ** 2),
         (rho - R * cos) / sin**2 - alpha * third,
     ]
 

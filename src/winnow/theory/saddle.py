@@ -37,6 +37,7 @@ _TOLERANCE = 1e-7  # of the last step but one: Newton squares it
 _STEPS = 25
 _START = 0.02  # an alpha so small that the student is the mean of its examples, with room to spare
 _RIGHT = 0.5 * math.pi
+_NEIGHBOUR = 1.0  # points of a curve closer than this in log alpha start from each other
 
 
 @compiled
@@ -172,22 +173,29 @@ def _cold(alpha: float, low: float, high: float, keep: float, theta: float, stat
 
 
 @compiled
-def solve_chain(alphas: Array, low: float, high: float, keep: float, theta: float, states: Array) -> int:
-    """Solve for increasing `alphas`, each from its neighbour; rows of `states` are (log M, beta, log sigma).
+def solve_chain(alphas: Array, low: float, high: float, keep: float, theta: float, out: Array) -> int:
+    """Solve for increasing `alphas`, each from its neighbour; rows of `out` become (R, rho, kappa, error).
 
     Returns `CONVERGED`, or 1 plus the place of the first alpha that could not be solved.
     """
-    state, slope = np.zeros(3), np.zeros(3)
+    probe = 0.0 if low == 0.0 and high == np.inf else theta  # without pruning the probe does not matter
+    state, before, slope = np.zeros(3), np.zeros(3), np.zeros(3)
     for i in range(alphas.size):
         gap = math.log(alphas[i] / alphas[i - 1]) if i > 0 else 0.0
-        if i > 0 and gap < 1.0:
-            state[:] = states[i - 1] + slope * gap
-            done = _newton(alphas[i], low, high, keep, theta, state, 8) == CONVERGED
-        else:
-            done = False
-        if not done and _cold(alphas[i], low, high, keep, theta, state) != CONVERGED:
+        done = False
+        if i > 0 and gap < _NEIGHBOUR:
+            state[:] = before + slope * gap
+            done = _newton(alphas[i], low, high, keep, probe, state, 8) == CONVERGED
+        if not done and _cold(alphas[i], low, high, keep, probe, state) != CONVERGED:
             return i + 1
-        states[i] = state
-        if i > 0 and gap > 0.0:
-            slope[:] = (states[i] - states[i - 1]) / gap
+        if gap > 0.0:
+            slope[:] = (state - before) / gap
+        before[:] = state
+        in_plane, noise = math.exp(state[0]), math.exp(state[2])
+        along, across = in_plane * math.cos(state[1]), in_plane * math.sin(state[1])
+        kappa = 1.0 / math.hypot(in_plane, noise)
+        out[i, 0] = along * kappa
+        out[i, 1] = (along * math.cos(theta) + across * math.sin(theta)) * kappa
+        out[i, 2] = kappa
+        out[i, 3] = math.atan2(math.hypot(across, noise), along) / math.pi  # arccos loses half the digits near R = 1
     return CONVERGED

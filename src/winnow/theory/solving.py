@@ -91,7 +91,7 @@ def solve(alpha: float, keep: float = 1.0, angle: float = 0.0, policy: str | Win
     angle = checks.number("angle", "solve", angle, low=0.0, high=90.0)
     low, high, kept = interval("solve", policy, keep)
     given = kept if isinstance(policy, Window) else float(keep)
-    R, rho, kappa, error = _curve(np.array([alpha]), low, high, kept, angle)[:, 0].tolist()
+    R, rho, kappa, error = _curve(np.array([alpha]), low, high, kept, angle)[0].tolist()
     return Solution(alpha, given, angle, policy, R, rho, kappa, error)
 
 
@@ -121,35 +121,25 @@ def learning_curve(
     for end in (float(t.min()), float(t.max())):
         checks.number("angle", "learning_curve", end, low=0.0, high=90.0)
     flat = np.stack([a.ravel(), f.ravel(), t.ravel()])
-    out, kept = np.empty((4, a.size)), np.empty(a.size)
+    out, kept = np.empty((a.size, 4)), np.empty(a.size)
     settings, which = np.unique(flat[1:], axis=1, return_inverse=True)
     for place, (fraction, degrees) in enumerate(settings.T.tolist()):
         low, high, share = interval("learning_curve", policy, fraction)
         rows = np.flatnonzero(which.ravel() == place)
         rows = rows[np.argsort(flat[0, rows], kind="stable")]
-        out[:, rows] = _curve(flat[0, rows], low, high, share, degrees)
+        out[rows] = _curve(flat[0, rows], low, high, share, degrees)
         kept[rows] = share if isinstance(policy, Window) else fraction
-    fields: dict[str, Any] = dict(zip(("R", "rho", "kappa", "error"), out.reshape(4, *a.shape), strict=True))
+    fields: dict[str, Any] = dict(zip(("R", "rho", "kappa", "error"), out.T.reshape(4, *a.shape), strict=True))
     return Curve(a.copy(), kept.reshape(a.shape), t.copy(), policy, **fields)
 
 
 def _curve(alphas: Array, low: float, high: float, keep: float, angle: float) -> Array:
-    """Rows R, rho, kappa, error for increasing `alphas` of one policy interval and one angle in degrees."""
-    whole = low == 0.0 and high == math.inf
-    theta = (
-        0.0 if whole else math.radians(angle)
-    )  # without pruning the probe does not matter: take the sharp, fast form
-    states = np.empty((alphas.size, 3))
-    outcome = saddle.solve_chain(alphas, low, high, keep, theta, states)
+    """Rows (R, rho, kappa, error) for increasing `alphas` of one policy interval and one angle in degrees."""
+    out = np.empty((alphas.size, 4))
+    outcome = saddle.solve_chain(alphas, low, high, keep, math.radians(angle), out)
     if outcome != saddle.CONVERGED:
         raise WinnowError(
             f"the theory's equations could not be solved at alpha={alphas[outcome - 1]:g}, keep={keep:g}, "
             f"angle={angle:g}; please report it."
         )
-    in_plane, beta, noise = np.exp(states[:, 0]), states[:, 1], np.exp(states[:, 2])
-    along, across = in_plane * np.cos(beta), in_plane * np.sin(beta)
-    kappa = 1.0 / np.hypot(in_plane, noise)
-    turned = math.radians(angle)
-    rho = kappa * (along * math.cos(turned) + across * math.sin(turned))
-    error = np.arctan2(np.hypot(across, noise), along) / math.pi  # arccos loses half the digits near R = 1
-    return np.stack([along * kappa, rho, kappa, error])
+    return out
