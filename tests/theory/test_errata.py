@@ -95,3 +95,11 @@ def test_equations_70_and_71_need_the_upper_limit():
 
     assert 2 * 2.0 * quad(inside, -12, found.kappa)[0] == pytest.approx(S, rel=1e-9)
     assert 2 * 2.0 * quad(inside, -12, 12)[0] > 2 * S
+
+
+@pytest.mark.parametrize("place", [0.5, 1.0, 2.0])
+def test_a_thin_window_anywhere_finds_the_teacher_above_two(place):
+    """The text of A.8 has a best location for a delta function; above alpha = 2 all of them give R = 1."""
+    wide, thin = (solve(3, policy=window(place, place + width)).error for width in (1e-3, 1e-4))
+    assert thin == pytest.approx(wide / 10, rel=0.02)
+    assert solve(1, policy=window(place, place + 1e-4)).error > 0.05  # below two it does not

@@ -1,0 +1,141 @@
+"""The figure of a saved plan: forecast accuracy against the fraction kept, and the pilot points it was checked on.
+
+On the left the forecast for all the data, a line a policy with its 95 % band. On the right the pilot: held-out points
+as measured, with what had been forecast for them. Reads plain values, as `plan.json` holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..store import atomic
+from .palette import LIGHT
+from .svg import WIDTH, drawing
+
+__all__ = ["draw_plan", "plan_figure"]
+
+STYLES: dict[str, dict[str, Any]] = {
+    "hard": {"color": LIGHT["m1"], "linestyle": "-", "marker": "o"},
+    "window": {"color": LIGHT["m3"], "linestyle": "-.", "marker": "D"},
+    "easy": {"color": LIGHT["m2"], "linestyle": (0, (5, 1)), "marker": "^"},
+    "random": {"color": LIGHT["random"], "linestyle": "--", "marker": "s"},
+}
+NAMES = {"hard": "keep hard", "window": "in between", "easy": "keep easy", "random": "random"}
+
+
+def draw_plan(about: Mapping[str, Any], path: str | Path) -> Path | None:
+    """Write the figure of a plan as PNG; nothing is drawn for a plan without a forecast.
+
+    Parameters
+    ----------
+    about
+        The plan's values.
+    path
+        Where to.
+    """
+    if not about["forecasts"]:
+        return None
+    figure = plan_figure(about)
+    with atomic(path) as part, drawing():
+        figure.savefig(part, format="png", dpi=160)
+    return Path(path)
+
+
+def plan_figure(about: Mapping[str, Any]) -> Figure:
+    """The figure of a plan with a forecast.
+
+    Parameters
+    ----------
+    about
+        The plan's values.
+    """
+    with drawing():
+        figure = Figure(figsize=(1.6 * WIDTH, 3.4), layout="constrained")
+        left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
+        _forecast(left, about)
+        _pilot(right, about)
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=6, handlelength=2.2, columnspacing=1.2)
+        return figure
+
+
+def _forecast(axes: Any, about: Mapping[str, Any]) -> None:
+    rows = about["forecasts"]
+    full = next(row for row in rows if row["keep"] == 1.0)
+    for policy, style in STYLES.items():
+        line = sorted([row for row in rows if row["policy"] == policy and row["keep"] < 1], key=lambda r: r["keep"])
+        line.append(full)
+        x = np.array([row["keep"] for row in line])
+        y, low, high = (100 * np.array([row[key] for row in line]) for key in ("accuracy", "low", "high"))
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.08, linewidth=0)
+        axes.plot(x, y, color=style["color"], linestyle=style["linestyle"], label=NAMES[policy])
+    keep, expected, interval = about["keep"], about["expected"], about["interval"]
+    if about["policy"] in STYLES and keep < 1:
+        colour = STYLES[about["policy"]]["color"]
+        axes.errorbar(
+            [keep],
+            [100 * expected],
+            yerr=[[100 * (expected - interval[0])], [100 * (interval[1] - expected)]],
+            color=colour,
+            marker=STYLES[about["policy"]]["marker"],
+            markersize=7,
+            linestyle="none",
+            label=f"advised, {keep:.0%}",
+        )
+    level = 100 * full["accuracy"]
+    axes.axhline(level, color=LIGHT["full"], linewidth=1.0, label=f"everything, {level:.1f} %")
+    _ylim(axes, [100 * row["accuracy"] for row in rows])
+    axes.set_xlim(0, 1.0)
+    axes.set_xticks(np.linspace(0, 1, 6), [f"{value:.0%}" for value in np.linspace(0, 1, 6)])
+    axes.set_xlabel(f"kept of the {about['pilot']['examples']:,} examples")
+    axes.set_ylabel("forecast accuracy, %")
+    axes.set_title(f"Forecast: {about['trust']}", fontsize=9, color=LIGHT["soft"], loc="left")
+    axes.grid(axis="y")
+
+
+def _pilot(axes: Any, about: Mapping[str, Any]) -> None:
+    curve = about["pilot"]["curve"]
+    style = STYLES["random"]
+    axes.plot(
+        [point["size"] for point in curve],
+        [100 * point["accuracy"] for point in curve],
+        color=style["color"],
+        linestyle=style["linestyle"],
+        marker=style["marker"],
+        markerfacecolor=LIGHT["paper"],
+    )
+    shift = {"hard": 0.94, "easy": 1.06, "random": 1.0}  # side by side where sizes are the same
+    for check in about["checks"]:
+        colour, place = STYLES[check["policy"]]["color"], shift[check["policy"]] * check["size"]
+        ends = (100 * check["measured"], 100 * check["forecast"])
+        axes.plot([place, place], ends, color=colour, linewidth=1.0, alpha=0.6)
+        axes.errorbar(
+            [place],
+            [ends[0]],
+            yerr=[200 * check["standard_error"]],
+            color=colour,
+            marker=STYLES[check["policy"]]["marker"],
+            linestyle="none",
+        )
+        axes.plot([place], [ends[1]], color=colour, marker="x", markersize=6, markeredgewidth=1.6, linestyle="none")
+    sizes = [point["size"] for point in curve]
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.margins(x=0.1, y=0.1)
+    axes.set_xlabel("examples trained on in the pilot")
+    axes.set_ylabel("accuracy, %")
+    axes.set_title("Pilot: measured (marks), forecast (crosses)", fontsize=9, color=LIGHT["soft"], loc="left")
+    axes.grid(axis="y")
+
+
+def _ylim(axes: Any, values: list[float]) -> None:
+    """Room for the lines; wide bands may run out of the picture."""
+    low, high = min(values), max(values)
+    room = 0.15 * max(high - low, 1.0)
+    axes.set_ylim(max(0.0, low - room), min(100.0, high + room))

@@ -1,0 +1,202 @@
+"""The figure of the theory: what students get wrong, against how many examples they were given.
+
+Takes numbers, whoever made them: `winnow theory` draws its curves with it, and so do the documentation and the
+studies. Both axes are logarithmic, each line bears its name at its right end, and random is a grey, dashed line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from numpy.typing import ArrayLike
+
+from .. import checks
+from ..errors import InputError
+from ..store import atomic
+from .palette import LIGHT, METHODS
+from .svg import WIDTH, drawing
+
+__all__ = ["Line", "Marks", "draw_theory", "file_format", "theory_figure"]
+
+FORMATS = ("png", "svg", "pdf")
+DASHES = ("-", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+SYMBOLS = ("o", "D", "^", "v", "P", "X")
+HEIGHT = 3.4
+FEW = 30  # a line of no more points than this shows them
+RANDOM: dict[str, Any] = {"color": LIGHT["random"], "linestyle": "--", "marker": "s", "markerfacecolor": LIGHT["paper"]}
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Simulated values, with standard errors."""
+
+    alpha: ArrayLike
+    value: ArrayLike
+    standard_error: ArrayLike
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve: its name, kept examples per dimension, the value at each, and simulated values beside it."""
+
+    name: str
+    alpha: ArrayLike
+    value: ArrayLike
+    marks: Marks | None = None
+
+
+def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:
+    """Write the figure as PNG, SVG or PDF, as the file's name says.
+
+    Parameters
+    ----------
+    lines
+        The curves.
+    path
+        Where to; a file that is there is replaced.
+    how
+        `reference`, `title` and `axis` of `theory_figure`.
+    """
+    kind = file_format(path)
+    figure = theory_figure(lines, **how)
+    undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    with atomic(path) as part, drawing():
+        import matplotlib
+
+        with matplotlib.rc_context({"svg.hashsalt": "theory"}):  # equal figures are equal bytes
+            figure.savefig(part, format=kind, dpi=160, metadata=undated)
+    return Path(path)
+
+
+def file_format(path: str | Path) -> str:
+    """What to write to a path; a refusal if no figure can go there, before anything is computed for it."""
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise InputError(f"the name of a figure must end in .png, .svg or .pdf; got {str(path)!r}.")
+    if target.is_dir():
+        raise InputError(f"a figure must be a file to write; {target} is a directory.")
+    return kind
+
+
+def theory_figure(
+    lines: Sequence[Line],
+    *,
+    reference: Line | None = None,
+    title: str = "",
+    axis: str = "error on new data",
+) -> Figure:
+    """Curves against kept examples per dimension, both axes logarithmic.
+
+    Parameters
+    ----------
+    lines
+        The curves; simulated values are drawn with two standard errors either side.
+    reference
+        Drawn below the others, grey and dashed; what random examples give.
+    title
+        What all curves have in common.
+    axis
+        What the values are.
+    """
+    styled = [] if reference is None else [(reference, RANDOM)]
+    styled += [
+        (line, {"color": LIGHT[METHODS[i % len(METHODS)]], "linestyle": DASHES[i % len(DASHES)],
+                "marker": SYMBOLS[i % len(SYMBOLS)]})
+        for i, line in enumerate(lines)
+    ]  # fmt: skip
+    if not styled:
+        raise InputError("lines of theory_figure must hold at least one curve; got none.")
+    with drawing():
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        axes = figure.add_subplot()
+        axes.set_xscale("log")
+        axes.set_yscale("log", nonpositive="clip")
+        ends = [(line.name, style["color"], _draw(axes, line, style)) for line, style in styled]
+        axes.set_xlabel("kept examples per dimension")
+        axes.set_ylabel(axis)
+        if any(line.marks is not None for line, _ in styled):
+            title = f"{title}\nlines: theory; marks: simulated, with 2 standard errors".strip()
+        axes.set_title(title, fontsize=9, color=LIGHT["soft"], loc="left")
+        axes.grid()
+        axes.margins(x=0.02, y=0.06)
+        for one in (axes.xaxis, axes.yaxis):
+            _ticks(one)
+        _names(axes, ends)
+        return figure
+
+
+def _draw(axes: Any, line: Line, style: dict[str, Any]) -> tuple[float, float]:
+    """Draw one line and its marks; returns the logarithms of its right end and of its middle."""
+    owner = f"the line {line.name!r}"
+    alpha = checks.array("alpha", owner, line.alpha, ndim=1, dtype=np.float64)
+    value = checks.array("value", owner, line.value, ndim=1, rows=alpha.size, dtype=np.float64)
+    if (alpha <= 0).any() or (value <= 0).any():
+        raise InputError(f"alpha and value of {owner} must be above 0, for the axes are logarithmic.")
+    order = np.argsort(alpha, kind="stable")
+    # between few points a straight line is a guess, so they are shown; marks would be taken for simulated ones
+    dotted = alpha.size <= FEW and line.marks is None
+    plain = {key: style[key] for key in style if key != "marker" or dotted}
+    axes.plot(alpha[order], value[order], label=line.name, markersize=3.5 if alpha.size > 1 else 5.5, **plain)
+    if line.marks is not None:
+        axes.errorbar(
+            line.marks.alpha,
+            line.marks.value,
+            yerr=2 * np.asarray(line.marks.standard_error),
+            elinewidth=1.2,
+            markersize=4.5,
+            **{**style, "linestyle": "none"},
+        )
+    heights = np.log10(value[order])
+    return float(heights[-1]), float(heights.mean())
+
+
+def _ticks(axis: Any) -> None:
+    """Plain numbers, at 1, 2 and 5 where the axis is short."""
+    low, high = axis.get_view_interval()
+    short = np.log10(high / low) < 3
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,), numticks=12))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _names(axes: Any, ends: Sequence[tuple[str, str, tuple[float, float]]]) -> None:
+    """Names right of the axes, each at the height of its line's end, pushed apart where they would meet.
+
+    Lines that end together are named in the order in which they came.
+    """
+    low, high = np.log10(axes.get_ylim())
+    gap = min(0.065 * (high - low), (high - low) / max(len(ends), 1))
+    ordered = sorted(ends, key=lambda end: (round(end[2][0], 2), end[2][1]))
+    heights = _spread([end for *_, (end, _) in ordered], gap, float(high))
+    for (name, colour, _), height in zip(ordered, heights, strict=True):
+        axes.annotate(
+            name,
+            (1.0, 10**height),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=colour,
+            va="center",
+            fontsize=9,
+            fontweight="bold",
+            annotation_clip=False,
+        )
+
+
+def _spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
+    """Rising heights moved as little up as leaves `gap` between them, then down again from the top."""
+    out: list[float] = []
+    for height in heights:
+        out.append(max(height, out[-1] + gap) if out else height)
+    limit = top
+    for place in reversed(range(len(out))):
+        out[place] = min(out[place], limit)
+        limit = out[place] - gap
+    return out
