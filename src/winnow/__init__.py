@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
-    from .pipeline import prune
+    from .pipeline import plan, prune
     from .scores.scoring import list_scores, score
     from .selectors.selecting import list_selectors, select
     from .signals.embedding import embed
@@ -44,6 +44,7 @@ _HOMES = {
     "list_selectors": "selectors.selecting",
     "observe": "signals.observing",
     "open": "data.opening",
+    "plan": "pipeline",
     "prune": "pipeline",
     "score": "scores.scoring",
     "select": "selectors.selecting",
@@ -66,6 +67,7 @@ __all__ = [
     "models",
     "observe",
     "open",
+    "plan",
     "prune",
     "score",
     "select",

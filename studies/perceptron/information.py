@@ -17,7 +17,7 @@ from .style import ALPHA, LOOKS, SOFT, logarithmic, note, panels
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 STEPS = np.linspace(-9.0, 9.0, 19)
-PLACES = {1.0: (0.6, 0.46), 0.5: (1.02, 0.96), 0.1: (1.0, 3.1), 0.01: (2.08, 6.0)}  # keep -> its label
+PLACES = {1.0: (0.54, 0.47), 0.5: (1.08, 0.97), 0.1: (1.0, 3.1), 0.01: (2.08, 6.0)}  # keep -> its label
 
 
 def counts(plan: Plan, shelf: Shelf) -> list[dict[str, float]]:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itse
 
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
-COMMANDS = ("prune", "observe", "score", "select", "evaluate", "methods", "report")
+COMMANDS = ("prune", "plan", "observe", "score", "select", "evaluate", "theory", "methods", "report")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -129,13 +129,24 @@ def test_a_forecast_is_the_theory_behind_the_calibration() -> None:
     assert window <= min(policy_error(fit, 5000, 0.25, angle, policy)[0] for policy in ("hard", "easy")) + 1e-9
 
 
+def test_no_part_is_forecast_above_the_whole_it_came_from() -> None:
+    """With a slow curve (b < 1) too: a ranked part is worth at most what everything is, as in the theory."""
+    fit = calibrate(SIZES, curve(100, 0.3, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+    assert fit.exponent[0] == pytest.approx(0.3, rel=1e-3)
+    whole = fit.unpruned_error(5000)[0]
+    for keep in (0.9, 0.5, 0.1):
+        kept = [policy_error(fit, 5000, keep, np.array([5.0]), policy)[0] for policy in ("hard", "easy")]
+        kept.append(policy_error(fit, 5000, keep, np.array([5.0]), best_window(fit, 5000, keep, 5.0))[0])
+        assert min(kept) > 0.9 * whole
+
+
 def test_replicates_read_from_a_table_are_near_the_theory() -> None:
     rng = np.random.default_rng(0)
     noisy = curve(100, 1, 0.1) + np.concatenate([np.zeros((1, 4)), 0.04 * rng.normal(size=(20, 4))])
     fit = calibrate(SIZES, noisy, [3, 3, 6, 3], 0.0, 0.9)[0]
     angle = 20 + np.concatenate([[0.0], 3 * rng.normal(size=20)])
     found = policy_error(fit, 5000, 0.25, angle, "hard")
-    exact = [theory.solve(a, 0.25, t, "hard").error for a, t in zip(fit.alpha(1250), angle, strict=True)]
+    exact = [theory.solve(a, 0.25, t, "hard").error for a, t in zip(0.25 * fit.alpha(5000), angle, strict=True)]
     np.testing.assert_allclose(found, fit.error(np.array(exact)), atol=2e-3)
 
 

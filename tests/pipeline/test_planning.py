@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import winnow as wn
 from tests.signals.small import Counting, rows, shuffled
@@ -52,6 +54,15 @@ def world(n: int = 3000, flipped: float = 0.0, seed: int = 0) -> wn.Source:
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer fractions, for tests that are about something else."""
     monkeypatch.setattr(advising, "KEEPS", (0.75, 0.5, 0.25))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As engines give their tasks; two threads on tiny batches mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +177,7 @@ PILOT: dict[str, Any] = {
 }
 
 
-@pytest.mark.usefixtures("few")
+@pytest.mark.usefixtures("few", "one_thread")
 def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -> None:
     source = world(500)
     whole = plan(source, out=tmp_path / "whole", engine=Counting(), **PILOT)
@@ -175,7 +186,6 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
     assert whole.pilot["student"] == "your own network"
     assert whole.pilot["factor"] == pytest.approx(500 / 240)
     assert not any("linear" in sentence for sentence in [*whole.advice, *whole.reasons])
-    assert any("steps were matched within the pool" in reason for reason in whole.reasons)
     with pytest.raises(KeyboardInterrupt):
         plan(source, out=tmp_path / "killed", engine=Counting(killed_after=7), **PILOT)
     rest = Counting()
@@ -186,7 +196,7 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
     assert (tmp_path / "killed" / "plan.png").read_bytes().startswith(b"\x89PNG")
     for fraction, size in ((0.125, 30), (0.25, 60), (0.5, 120), (1, 240)):
         look = Look.load(tmp_path / "whole" / "pilot" / f"random@{fraction:g}" / "0.safetensors")
-        assert (look.size, look.steps) == (size, PILOT["recipe"].matched_steps(size, 240, 0.5))
+        assert (look.size, look.steps) == (size, PILOT["recipe"].matched_steps(size, 500, 0.5))
         assert look.pool_margins.size == (240 if fraction == 1 else 0)
         assert (look.margins > 0).tolist() == look.correct.astype(bool).tolist()
     other = Counting()

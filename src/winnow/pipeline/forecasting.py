@@ -4,11 +4,15 @@ The link is an estimate, not a law. The theory has one teacher, two classes and 
 of these, so two numbers are fitted and the theory's shape is trusted in between:
 
     error of a student on n examples     e(n) = e0 + (c0 - e0) 2 eps((n / N)^b)
-    error after keeping f of n           e0 + (c0 - e0) 2 eps((f n / N)^b; keep f, angle of the probe, policy)
+    error on a random part f of n        e(f n)
+    error after keeping f by a policy    e0 + (c0 - e0) 2 eps(f (n / N)^b; keep f, angle of the probe, policy)
 
 with eps the theory's error, c0 the error of always saying the largest class, N the effective dimension. Two
 calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor` (b = 1, an error e0
 that no amount of data removes) and `exponent` (e0 = 0, a rate b of its own).
+
+A ranked part counts as f of what the whole is worth, as in the theory, where no part teaches more than the whole it
+came from. Counting it as (f n / N)^b, as a random part is, would forecast parts far above the whole where b < 1.
 
 The angle of the probe comes from how well probes agree (`agreement`). The theory's probe has not seen the examples
 it ranks and does not know their labels; real scores do both, which this leaves out.
@@ -222,8 +226,7 @@ def best_window(fit: Calibration, size: float, keep: float, angle: float) -> Win
     from ..theory.frontiers import optimal_window
     from ..theory.policies import Window
 
-    alpha = float(fit.alpha(keep * size)[0])
-    found = optimal_window(alpha, keep, angle)
+    found = optimal_window(keep * float(fit.alpha(size)[0]), keep, angle)
     return Window(found.a, found.b)
 
 
@@ -234,9 +237,9 @@ def policy_error(fit: Calibration, size: float, keep: float, angle: Array, polic
     """
     from ..theory.solving import solve
 
-    alpha = fit.alpha(keep * size)
     if policy == "random" or keep == 1.0:
-        return fit.error(np.exp(unpruned(np.log(alpha))[0]))
+        return fit.unpruned_error(keep * size)
+    alpha = keep * fit.alpha(size)
     share = keep if isinstance(policy, str) else 1.0  # a window brings its own
     first = solve(float(alpha[0]), share, float(angle[0]), policy).error
     if alpha.size == 1:

@@ -205,7 +205,6 @@ def judge(
     found: Forecaster,
     checks: Sequence[Check],
     own_network: bool,
-    matched: bool = False,
 ) -> Verdict:
     """Apply the rules.
 
@@ -215,9 +214,6 @@ def judge(
         What was measured, resampled, calibrated and forecast.
     own_network
         Whether the student was the user's network; a forecast about another student is never simply trusted.
-    matched
-        Whether smaller parts were trained for more passes than the pool. More data than the pool will be trained for
-        more steps than any pilot training was, which the curve cannot know.
     """
     fatal: list[str] = []
     doubts: list[str] = []
@@ -237,8 +233,6 @@ def judge(
             continue
         name = f"{check.policy}, {check.size:,} of {pilot.pool:,}: missed by {100 * check.miss:+.1f} points"
         (fatal if abs(check.miss) > WRONG else doubts).append(name)
-    if matched:
-        doubts.append("steps were matched within the pool, so everything may come out better than forecast")
     if not own_network:
         doubts.append("it is about a linear student, not about your network")
     if fatal:
@@ -258,8 +252,7 @@ def considering(verdict: Verdict, keep: float, gain: float) -> Verdict:
     keep
         The fraction advised; what no pilot point was near is never simply trusted.
     gain
-        Accuracy forecast above that of everything. The theory itself hardly allows any; an exponent below 1 does,
-        because it counts a part of the data as more than that part, and shows there that it is strained.
+        Accuracy forecast above that of everything, of which the theory itself hardly allows any.
     """
     doubts = []
     if keep < min(PRUNED):

@@ -83,7 +83,8 @@ def plan(
     method
         What would be run, as for `prune`; `auto` follows the forecast.
     model, recipe, seeds, match_iterations
-        The network, its training, how many to observe and how steps are matched, as for `prune` and its proof.
+        The network, its training, how many to observe and how steps are matched, as for `prune` and its proof. A
+        pilot training costs `match_iterations` of a training on everything, and its size's share of the rest.
     embeddings
         What the linear student sees instead of the inputs: Signals with embeddings, or rows in the source's order.
     called
@@ -137,7 +138,7 @@ def plan(
         else:
             pool, held = parts(source, *sizes, seed)
             student: Student = (
-                Network(pool, held, network, how, float(match_iterations), seed)
+                Network(pool, held, network, how, float(match_iterations), len(source), seed)
                 if pilot
                 else linear(pool, held, seen, seed)
             )
@@ -170,7 +171,7 @@ class _Options:
         if self.method != "auto" or policy == "random":
             return (self.method if self.method != "auto" else "random"), ""
         early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
-        near = {"easy": max(keep, 0.5), "window": min(keep, 0.49)}.get(policy, keep)
+        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, and covers below
         name = choose_method(self.source.task, near, self.recipe.epochs, early).name
         return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
 
@@ -267,8 +268,7 @@ def _forecast(options: _Options, pilot: Pilot, tolerance: float, own: bool, abou
     share = np.bincount(labels_of(source)).max() / len(source)
     found, seen = forecaster(pilot, 1 - float(share), options.seed)
     held_out = checks_of(pilot, seen, found, 1 - float(share))
-    matched = own and options.match_iterations > 0 and pilot.pool < len(source)
-    verdict = judge(pilot, seen, found, held_out, own, matched)
+    verdict = judge(pilot, seen, found, held_out, own)
     rows = forecasts_of(found, len(source), held_out)
     table = {(row.policy, row.keep): row for row in rows}
     policy, keep = choice_of(table, tolerance, verdict)

@@ -80,7 +80,7 @@ class Linear:
 
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
 
         start = time.perf_counter()
         labels = labels_of(self.pool)[where]
@@ -102,13 +102,17 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """The user's own network and recipe; steps are matched as in a proof, with the pool for everything."""
+    """The user's own network and recipe, each part trained as a proof on all the data would train a part of its size.
+
+    So the pilot's learning curve is the one a proof would find, and everything lies on it, further along.
+    """
 
     pool: Source
     held: Source
     model: Any
     recipe: Recipe
     match_iterations: float
+    full: int  # examples of the whole source, which steps are matched to
     seed: int
     varies: bool = True
 
@@ -121,6 +125,7 @@ class Network:
             describe_model(self.model),
             self.recipe.settings(),
             self.match_iterations,
+            self.full,
             self.seed,
         ]
 
@@ -129,7 +134,7 @@ class Network:
         feed = Feed(self.pool.at(where))
         first = seed_number(self.seed, "pilot", "init", seed)
         model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
-        steps = self.recipe.matched_steps(where.size, len(self.pool), self.match_iterations)
+        steps = self.recipe.matched_steps(where.size, self.full, self.match_iterations)
         done = train(model, feed, self.recipe, seed_number(self.seed, "pilot", "training", seed), steps=steps)
         given = [predict(model, Feed(part, feed.scaling), self.recipe) for part in (self.held, self.pool)]
         if not all(np.isfinite(logits).all() for logits in given):
