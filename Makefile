@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs format study clean
+.PHONY: help setup demo test lint types unit examples docs format study perceptron planning clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,12 @@ format: setup  ## put the code into shape
 
 study: setup  ## the pruning study of the docs: Fashion-MNIST, under an hour, goes on where it stopped
 	$(BIN)/python -m studies.pruning --out runs/pruning
+
+perceptron: setup  ## the perceptron study of the docs: theory against simulated students, ten minutes
+	$(BIN)/python -m studies.perceptron --out runs/perceptron
+
+planning: setup  ## what winnow plan forecasts of the pruning study, and by how much it misses
+	$(BIN)/python -m studies.planning --out runs/planning
 
 clean:  ## remove what was built; runs stay
 	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache

@@ -3,8 +3,8 @@
     python -m studies.planning --out runs/planning [--publish docs/studies]
 
 The plan is made from the study's 20,000 training examples, its network, its recipe and its matched iterations; test
-data are never opened. The measured side is read from the table that `python -m studies.pruning --publish` wrote. Hard is
-compared with the balanced hardest by EL2N and by AUM, random with random; nothing measured stands for easy.
+data are never opened. The measured side is read from the table that `python -m studies.pruning --publish` wrote.
+Hard is compared with the balanced hardest by EL2N and by AUM, random with random; nothing measured stands for easy.
 """
 
 from __future__ import annotations

@@ -35,16 +35,18 @@ def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tup
     """Accuracy and its 95 % interval for every policy and fraction, and for everything (`random`, fraction 1).
 
     The variance is that of the bootstrap, plus the spread between the two forms, plus the mean square miss on
-    held-out pilot points of the same kind, random or ranked.
+    held-out pilot points of the same kind: random, or ranked and nearest in the fraction kept.
     """
-    missed = {
-        kind: math.sqrt(np.mean([check.miss**2 for check in held_out if (check.policy == "random") == kind]))
-        for kind in (True, False)
-    }
+
+    def missed(policy: str, keep: float) -> float:
+        alike = [check for check in held_out if (check.policy == "random") == (policy == "random")]
+        near = min(abs(math.log(check.keep / keep)) for check in alike)
+        return float(np.mean([c.miss**2 for c in alike if abs(math.log(c.keep / keep)) <= near + 1e-9]))
+
     rows = []
     for policy, keep in [("random", 1.0), *((policy, keep) for keep in KEEPS for policy in POLICIES)]:
         errors, spread = found.error(size, keep, policy)
-        half = NORMAL * math.sqrt(float(errors[1:].var()) + spread**2 + missed[policy == "random"] ** 2)
+        half = NORMAL * math.sqrt(float(errors[1:].var()) + spread**2 + missed(policy, keep))
         accuracy = 1 - float(errors[0])
         rows.append(Forecast(keep, policy, accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half)))
     return tuple(rows)

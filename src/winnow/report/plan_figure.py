@@ -72,7 +72,8 @@ def _forecast(axes: Any, about: Mapping[str, Any]) -> None:
         line.append(full)
         x = np.array([row["keep"] for row in line])
         y, low, high = (100 * np.array([row[key] for row in line]) for key in ("accuracy", "low", "high"))
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.08, linewidth=0)
+        if policy in ("random", about["policy"]):  # four bands on top of each other would be one grey field
+            axes.fill_between(x, low, high, color=style["color"], alpha=0.12, linewidth=0)
         axes.plot(x, y, color=style["color"], linestyle=style["linestyle"], label=NAMES[policy])
     keep, expected, interval = about["keep"], about["expected"], about["interval"]
     if about["policy"] in STYLES and keep < 1:
