@@ -2,11 +2,12 @@
 
 In eval mode examples do not touch each other, so one backward pass of the sum over a batch of v(x) . z(x) leaves at
 every layer the output gradient g of each example, beside its input a. The gradient of that example with respect to the
-layer's weights is a sum over positions (one for a plain layer, the pixels of a convolution, the tokens of a sequence) of
-g a^T, and is hardly ever needed itself: inner products of two such sums follow from a . a' and g . g'.
+layer's weights is a sum over positions (one for a plain layer, the pixels of a convolution, the tokens of a sequence)
+of g a^T, and is hardly ever needed itself: inner products of two such sums follow from a . a' and g . g'.
 
-    Factors   a and g, positions by width            weights and bias of Linear, convolutions, embeddings
-    Rows      one dense row an example               norm layers; layers with many positions and few weights; the rest
+    Factors     a and g of the one position an example has            (a . a') (g . g')
+    Positions   a and g of several positions, where they are few      sum over pairs of positions of (a . a') (g . g')
+    Rows        one dense row an example                              convolutions, norms, the rest
 
 A layer of a kind that is not known here, or whose weights are used elsewhere too, is differentiated by torch.func,
 parameter by parameter; `Capture.fallen_back` names it.
@@ -14,6 +15,7 @@ parameter by parameter; `Capture.fallen_back` names it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,11 +26,12 @@ from torch import nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
-__all__ = ["Capture", "Factors", "Rows", "capture"]
+__all__ = ["Capture", "Factors", "Positions", "Rows", "capture"]
 
 Tensor = torch.Tensor
+CHUNK = 1 << 24  # numbers of a product of positions held at once
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm)
-_FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer)  # in eval mode these bypass the layers inside them
+_BYPASSING = (nn.MultiheadAttention,)  # uses the weights of the layer inside it without calling that layer
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,44 @@ class Factors:
         return self.inputs.numel() + self.outputs.numel()
 
 
-Piece = Rows | Factors
+@dataclass(frozen=True)
+class Positions:
+    """Gradients of a batch as inputs (batch x positions x in) and output gradients (batch x positions x out).
+
+    Of an embedding the inputs are tokens (batch x positions), each standing for a unit vector of length `table`.
+    """
+
+    inputs: Tensor
+    outputs: Tensor
+    table: int = 0
+
+    def gram(self, other: Positions) -> Tensor:
+        """Inner products of all pairs, a few examples at a time: products of all positions are held of those alone."""
+        (n, t), (m, u) = self.inputs.shape[:2], other.inputs.shape[:2]
+        out = self.outputs.new_empty(n, m)
+        a, g = other.inputs.flatten(0, 1), other.outputs.flatten(0, 1)
+        step = max(1, CHUNK // (t * m * u))
+        for first in range(0, n, step):
+            part = slice(first, min(first + step, n))
+            mine = self.inputs[part].flatten(0, 1)
+            both = mine[:, None] == a[None] if self.table else mine @ a.T
+            total = (self.outputs[part].flatten(0, 1) @ g.T).mul_(both)
+            out[part] = total.view(part.stop - first, t, m, u).sum((1, 3))
+        return out
+
+    def dense(self) -> Tensor:
+        """The gradients as rows."""
+        if not self.table:
+            return torch.bmm(self.outputs.transpose(1, 2), self.inputs).flatten(1)
+        rows = self.outputs.new_zeros(len(self.outputs), self.table, self.outputs.shape[2])
+        return rows.scatter_add_(1, self.inputs.unsqueeze(2).expand_as(self.outputs), self.outputs).flatten(1)
+
+    def numbers(self) -> int:
+        """How many numbers are held."""
+        return self.inputs.numel() + self.outputs.numel()
+
+
+Piece = Rows | Factors | Positions
 
 
 @dataclass(frozen=True)
@@ -142,7 +182,7 @@ def _sorted_out(model: nn.Module) -> tuple[dict[str, nn.Module], set[str]]:
         for parameter in module.parameters(recurse=False):
             owners[id(parameter)] = owners.get(id(parameter), 0) + 1
     known, unknown = {}, set()
-    bypassed = [name for name, module in model.named_modules() if isinstance(module, _FAST)]
+    bypassed = [name for name, module in model.named_modules() if isinstance(module, _BYPASSING)]
     for name, module in model.named_modules():
         own = dict(module.named_parameters(recurse=False))
         if not own:
@@ -216,9 +256,12 @@ def _pieces(module: nn.Module, pairs: list[tuple[Tensor, Tensor]]) -> list[Piece
 
 
 def _cheapest(a: Tensor, g: Tensor) -> Piece:
-    """Factors where an example has one position; rows, summed over positions, where it has several."""
-    if a.shape[1] == 1:
+    """What an inner product costs least with: t^2 (in + out) multiplications by positions, in x out by rows."""
+    t, wide, high = a.shape[1], a.shape[2], g.shape[2]
+    if t == 1:
         return Factors(a[:, 0].contiguous(), g[:, 0].contiguous())
+    if t * t * (wide + high) < wide * high:
+        return Positions(a.contiguous(), g.contiguous())
     return Rows(torch.bmm(g.transpose(1, 2), a).flatten(1))
 
 
@@ -226,17 +269,15 @@ def _positions(module: nn.Module, a: Tensor, groups: int, group: int) -> Tensor:
     """Inputs as batch x positions x fan-in."""
     if isinstance(module, nn.Linear):
         return a.reshape(a.shape[0], -1, a.shape[-1])
-    conv = cast(nn.Conv2d, module)
+    conv = cast(Any, module)
     wide = a.shape[1] // groups
     a = a[:, group * wide : (group + 1) * wide]
-    if isinstance(module, nn.Conv1d):
-        size, stride, pad, dilation = ((1, conv.kernel_size[0]), (1, conv.stride[0]), (0, cast(int, conv.padding[0])),
-                                       (1, conv.dilation[0]))  # fmt: skip
-        a = a.unsqueeze(2)
-    else:
-        size, stride, pad, dilation = (conv.kernel_size, conv.stride, cast(tuple[int, int], conv.padding),
-                                       conv.dilation)  # fmt: skip
-    return functional.unfold(a, size, dilation, pad, stride).transpose(1, 2)
+    flat = isinstance(module, nn.Conv1d)  # a signal is an image one pixel high
+    size, dilation, pad, stride = (
+        ((fill, *given) if flat else tuple(given))
+        for fill, given in ((1, conv.kernel_size), (1, conv.dilation), (0, conv.padding), (1, conv.stride))
+    )
+    return functional.unfold(a.unsqueeze(2) if flat else a, size, dilation, pad, stride).transpose(1, 2)
 
 
 def _slopes(module: nn.Module, g: Tensor, groups: int, group: int) -> Tensor:
@@ -266,15 +307,13 @@ def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
         return torch.cat([part.flatten(1) for part in parts], 1)
 
 
-def _embedding(module: nn.Embedding, pairs: list[tuple[Tensor, Tensor]]) -> Rows:
-    """Rows of the table that a batch touches, one block a distinct token seen."""
+def _embedding(module: nn.Embedding, pairs: list[tuple[Tensor, Tensor]]) -> Positions:
+    """Tokens and what came back to each; padding gets nothing, as in training."""
     tokens = torch.cat([a.reshape(a.shape[0], -1) for a, _ in pairs], 1)
     g = torch.cat([g.reshape(g.shape[0], -1, g.shape[-1]) for _, g in pairs], 1)
     if module.padding_idx is not None:
         g = g * (tokens != module.padding_idx).unsqueeze(2)
-    rows = g.new_zeros(g.shape[0], module.num_embeddings, g.shape[2])
-    rows.scatter_add_(1, tokens.unsqueeze(2).expand_as(g), g)
-    return Rows(rows.flatten(1))
+    return Positions(tokens, g, module.num_embeddings)
 
 
 def _by_func(model: nn.Module, rest: dict[str, nn.Parameter], x: Tensor, weights: Tensor) -> Tensor:
@@ -284,7 +323,11 @@ def _by_func(model: nn.Module, rest: dict[str, nn.Parameter], x: Tensor, weights
     others |= dict(model.named_buffers())
 
     def signed(some: dict[str, Tensor], one: Tensor, weight: Tensor) -> Tensor:
-        return (functional_call(model, {**some, **others}, (one.unsqueeze(0),))[0] * weight).sum()
+        logits: Tensor = functional_call(model, {**some, **others}, (one.unsqueeze(0),))[0]
+        return (logits * weight).sum()
 
-    found = vmap(grad(signed), in_dims=(None, 0, 0))(chosen, x, weights)
-    return torch.cat([cast(dict[str, Tensor], found)[name].flatten(1) for name in chosen], 1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")  # said once, in our own note
+        found: Any = vmap(grad(signed), in_dims=(None, 0, 0))(chosen, x, weights)
+    rows: Tensor = torch.cat([found[name].flatten(1) for name in chosen], 1)
+    return rows
