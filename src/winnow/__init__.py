@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, models, theory
+    from . import errors, lpntk, models, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
@@ -49,7 +49,7 @@ _HOMES = {
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "models", "theory")
+_ROOMS = ("errors", "lpntk", "models", "theory")
 
 __all__ = [
     "Recipe",
@@ -64,6 +64,7 @@ __all__ = [
     "evaluate",
     "list_scores",
     "list_selectors",
+    "lpntk",
     "models",
     "observe",
     "open",

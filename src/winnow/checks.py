@@ -31,7 +31,7 @@ __all__ = [
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -69,7 +69,10 @@ def number(
         allowed = "a finite number"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
-    real = float(value)
+    try:
+        real = float(value)
+    except OverflowError:
+        real = math.inf
     below = low is not None and (real <= low if open_low else real < low)
     above = high is not None and (real >= high if open_high else real > high)
     if not math.isfinite(real) or below or above:
@@ -114,7 +117,7 @@ def array(
     """A numeric, non-empty array with the wanted number of dimensions and rows; finite if of floats."""
     try:
         out = np.asarray(value, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"{name} of {owner} must be an array of numbers; got {type(value).__name__} ({error})."
         ) from None

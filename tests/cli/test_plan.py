@@ -30,13 +30,13 @@ def test_plan_prints_writes_and_names_the_command(winnow: Winnow, tmp_path: Path
     command = ("plan", "digits", "--limit", 900, "--model", "mlp", "--epochs", 2, "--out", out)
     said = winnow(*command)
     assert (said.code, said.err) == (0, "")
-    assert "This is an estimate, not a law" in said.out
+    assert "an estimate, not a law" in said.out
     assert "held-out pilot points" in said.out
     assert "Memory" in said.out
     assert said.out.endswith(f"plan  {out / 'plan.json'}\nfigure  {out / 'plan.png'}\n")
     assert (out / "plan.png").read_bytes().startswith(b"\x89PNG")
     made = Plan.load(out)
-    assert made.command.startswith("winnow prune digits --limit 900 --keep")
+    assert made.command.startswith("winnow plan digits --limit 900 --pilot")
     assert made.command.endswith("--model mlp --epochs 2")
     found = winnow(*command, "--json").json
     assert found["policy"] == made.policy
@@ -51,7 +51,7 @@ def test_a_column_of_numbers_is_planned_without_a_forecast(winnow: Winnow, tmp_p
     said = winnow("plan", table, "--labels", "price", "--task", "regression", "--epochs", 1)
     assert said.code == 0
     assert said.out.startswith("Nothing is forecast: the target is a number")
-    assert f"To run it: winnow prune {table} --labels price --task regression --tolerance 0.01" in said.out
+    assert f"Next: winnow prune {table} --labels price --task regression --keep 0.5" in said.out
 
 
 def test_refusals_are_one_line(winnow: Winnow) -> None:

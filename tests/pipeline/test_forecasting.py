@@ -140,6 +140,15 @@ def test_no_part_is_forecast_above_the_whole_it_came_from() -> None:
         assert min(kept) > 0.9 * whole
 
 
+@pytest.mark.parametrize("exponent", [0.3, 0.7, 1.5])
+def test_a_useless_probe_ranks_at_random(exponent) -> None:
+    fit = calibrate(SIZES, curve(100, exponent, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+    for keep in (0.7, 0.2):
+        random = policy_error(fit, 5000, keep, np.array([90.0]), "random")[0]
+        for policy in ("hard", "easy"):
+            assert policy_error(fit, 5000, keep, np.array([90.0]), policy)[0] == pytest.approx(random, rel=1e-4)
+
+
 def test_replicates_read_from_a_table_are_near_the_theory() -> None:
     rng = np.random.default_rng(0)
     noisy = curve(100, 1, 0.1) + np.concatenate([np.zeros((1, 4)), 0.04 * rng.normal(size=(20, 4))])
@@ -147,7 +156,7 @@ def test_replicates_read_from_a_table_are_near_the_theory() -> None:
     angle = 20 + np.concatenate([[0.0], 3 * rng.normal(size=20)])
     found = policy_error(fit, 5000, 0.25, angle, "hard")
     exact = [theory.solve(a, 0.25, t, "hard").error for a, t in zip(0.25 * fit.alpha(5000), angle, strict=True)]
-    np.testing.assert_allclose(found, fit.error(np.array(exact)), atol=2e-3)
+    np.testing.assert_allclose(found, fit.error(np.array(exact)), atol=2e-3)  # b = 1: the theory itself
 
 
 def test_a_probe_that_sees_more_stands_closer() -> None:

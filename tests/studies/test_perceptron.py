@@ -1,5 +1,7 @@
 import json
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,3 +56,23 @@ def test_agreement_is_claimed_only_away_from_the_crossover(point):
 @pytest.mark.parametrize("point", AT_CROSSOVER)
 def test_the_crossover_is_steep(point):
     assert point.steepness > CROSSOVER
+
+
+def test_the_published_agreement_is_what_it_says() -> None:
+    """The table of the docs, read back: theory, misses and chi-square recomputed, at 12 points or more."""
+    from scipy.stats import chi2
+
+    text = (Path(__file__).parents[2] / "docs/studies/perceptron-table.md").read_text()
+    section = text.split("[start:agreement]")[1].split("[end:agreement]")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "°" in line]
+    assert len(rows) >= 12
+    total = 0.0
+    for policy, keep, angle, alpha, *_, limit, theory, miss, _ in rows:
+        found = re.fullmatch(r"window ([\d.]+) to ([\d.]+)", policy)
+        chosen = wn.theory.window(*map(float, found.groups())) if found else policy
+        point = wn.theory.solve(float(alpha), 1.0 if found else float(keep), float(angle.rstrip("°")), chosen)
+        assert float(theory) == pytest.approx(point.error, abs=6e-6)
+        value, error = (float(part) for part in limit.split("±"))
+        assert float(miss) == pytest.approx((value - point.error) / error, abs=0.06)
+        total += ((value - point.error) / error) ** 2
+    assert chi2.sf(total, len(rows)) > 0.01

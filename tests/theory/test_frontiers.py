@@ -81,6 +81,24 @@ def test_the_question_without_an_answer_is_refused_with_the_reason():
         best_keep(angle=10)
 
 
+def test_below_two_the_question_has_an_answer():
+    for alpha in (0.5, 1.0, 1.9):
+        best = best_keep(alpha)
+        assert best.bound in ("interior", "all")
+        assert best.error <= solve(alpha).error
+        assert best.error <= min(solve(alpha, keep).error for keep in (0.9, 0.5, 0.2, 0.05, 0.01)) * (1 + 1e-9)
+
+
+def test_limits_are_kept_however_small():
+    assert best_keep(5, smallest=1e-6).keep == 1e-6
+    assert best_keep(5, total=1e6).keep == 5e-6
+    assert best_keep(5, total=1e6).bound == "total"
+    assert best_keep(total=1e6).alpha == pytest.approx(3.72, abs=0.01)
+    assert best_keep(5, angle=1e-9).bound == "flat"
+    assert best_keep(5, angle=90).keep == 1.0  # a useless probe: less makes no difference, so keep what there is
+    assert best_keep(total=1, within=1).keep < 1
+
+
 def test_at_angle_zero_the_error_is_proportional_to_the_fraction():
     """Why that question has no answer: eps / f tends to a constant above alpha = 2."""
     ratio = [solve(5, keep).error / keep for keep in (1e-2, 1e-3, 1e-4)]

@@ -1,8 +1,9 @@
 """From forecasts to advice: which policy, how far, and the sentences that say so.
 
 The rules: take the smallest fraction of the grid at which the best policy is forecast within the tolerance of
-everything, with every larger fraction within it too; among policies that are forecast alike take the simplest; where
-the pilot contradicted the theory's order, take what it measured to be best.
+everything, with every larger fraction within it too; among policies that are forecast alike take the simplest; of
+rankings consider only those whose forecast came out on the pilot; where the pilot contradicted the theory's order, take
+what it measured to be best.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import numpy as np
 
 from .forecasting import KEEPS
 from .judging import CLEAR, Check, Forecaster, Verdict
-from .piloting import Pilot
+from .piloting import PRUNED, Pilot
 from .plans import Forecast, percent
 
-__all__ = ["advice_of", "calibration_of", "choice_of", "forecasts_of", "how_far", "pilot_of"]
+__all__ = ["advice_of", "calibration_of", "choice_of", "failed", "forecasts_of", "how_far", "pilot_of"]
 
 NORMAL = 1.959964  # standard deviations on either side that hold 95 %
 POLICIES = ("random", "hard", "easy", "window")  # the simplest first: it is taken when the others are no better
@@ -52,17 +53,33 @@ def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tup
     return tuple(rows)
 
 
-def choice_of(table: Table, tolerance: float, verdict: Verdict) -> tuple[str, float]:
-    """The policy and fraction to advise; `everything` where nothing holds the tolerance or nothing was learnt."""
+def choice_of(table: Table, tolerance: float, verdict: Verdict, held_out: Sequence[Check]) -> tuple[str, float]:
+    """The policy and fraction to advise; `everything` where nothing holds the tolerance or nothing was learnt.
+
+    A ranking is considered only where the pilot tried it: at its forecast's nearest held-out point it must have come
+    out as forecast (for the window, hard and easy must), and not below the smallest fraction tried.
+    """
     if not verdict.learns:
         return "everything", 1.0
+
+    def held(policy: str, keep: float) -> bool:
+        tried = [check for check in held_out if check.policy == policy]
+        return min(tried, key=lambda check: abs(math.log(check.keep / keep))).hit
 
     def allowed(keep: float) -> Sequence[str]:
         if verdict.instead:
             return (verdict.instead[min(verdict.instead, key=lambda measured: abs(measured - keep))],)
-        return POLICIES if verdict.ranks else ("random",)
+        if not verdict.ranks or keep < min(PRUNED):
+            return ("random",)
+        good = [policy for policy in ("hard", "easy") if held(policy, keep)]
+        return ("random", *good, *(("window",) if len(good) == 2 else ()))
 
     return how_far(table, tolerance, allowed)
+
+
+def failed(held_out: Sequence[Check]) -> bool:
+    """Whether the forecast of some ranking missed."""
+    return any(not check.hit for check in held_out if check.policy != "random")
 
 
 def how_far(table: Table, tolerance: float, allowed: Callable[[float], Sequence[str]]) -> tuple[str, float]:
@@ -78,42 +95,68 @@ def how_far(table: Table, tolerance: float, allowed: Callable[[float], Sequence[
 
 
 def advice_of(
-    policy: str, table: Table, keep: float, alone: float, tolerance: float, size: int, verdict: Verdict, own: bool
+    policy: str,
+    table: Table,
+    keep: float,
+    alone: float,
+    tolerance: float,
+    size: int,
+    verdict: Verdict,
+    own: bool,
+    missed: bool,
+    curve: Sequence[Mapping[str, Any]],
+    chance: float,
 ) -> tuple[str, ...]:
-    """The advice in sentences."""
+    """The advice in sentences.
+
+    `missed` says whether the forecast of some ranking failed on the pilot, `curve` is its learning curve, `chance` the
+    error of always saying the largest class.
+    """
     full, points = table["random", 1.0], f"{100 * tolerance:.2g} point{'s' if tolerance > 0.01 else ''}"
     everything = f"{percent(full.accuracy)} ({100 * full.low:.1f} to {100 * full.high:.1f})"
     said = []
     if not verdict.learns:
-        said.append("Nothing is advised: in the pilot more data did not lower the error, so the theory has no hold.")
-    elif policy == "everything":
+        return (
+            "Nothing is advised: in the pilot more data did not lower the error, so the theory has no hold. "
+            f"Its {curve[0]['size']:,} examples did as well ({percent(curve[0]['accuracy'])}) as its "
+            f"{curve[-1]['size']:,} ({percent(curve[-1]['accuracy'])}); always saying the largest class scores "
+            f"{percent(1 - chance)}.",
+        )
+    if policy == "everything":
         said.append(
-            f"Keep everything: no fraction up to {KEEPS[0]:.0%} is forecast within {points} of the {everything} "
-            f"expected of all {size:,}."
+            f"Keep everything: {KEEPS[0]:.0%} is not forecast within {points} of the {everything} expected of all "
+            f"{size:,}."
         )
     else:
         best, random = table[policy, keep], table["random", keep]
         beside = "" if policy == "random" else f" and {percent(random.accuracy)} for a random {keep:.0%}"
+        begin = "Keep" if own else "For a linear student: keep"
         said.append(
-            f"Keep {WORDS[policy]}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
+            f"{begin} {WORDS[policy]}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
             f"({100 * best.low:.1f} to {100 * best.high:.1f}), against {everything} for everything{beside}."
         )
         reach = f"Random alone may go down to {alone:.0%}." if alone < 1 else "Random alone holds it at no fraction."
         said.append(
-            f"That is the smallest fraction forecast within {points} of everything."
+            f"Down to there every fraction is forecast within {points} of everything; the interval allows a loss of "
+            f"{100 * max(0.0, full.accuracy - best.low):.1f}."
             + (
                 " No ranking is forecast to do clearly better."
-                if policy == "random" and verdict.ranks and not verdict.instead
+                if policy == "random" and verdict.ranks and not verdict.instead and not missed
                 else ""
             )
             + ("" if policy == "random" else f" {reach}")
         )
     if verdict.instead:
-        said.append("The pilot contradicts the theory's order, so the advice follows what the pilot measured.")
+        said.append(
+            "The pilot contradicts the theory's order: which examples to keep follows what it measured; how far, and "
+            "the accuracy, still come from the forecast."
+        )
     elif verdict.learns and not verdict.ranks:
         said.append("Probes do not agree which examples are hard, so only random subsets are considered.")
+    elif verdict.learns and missed:
+        said.append("Rankings are considered only where the pilot came out as forecast, at its nearest point.")
     if not own:
-        said.append("All accuracies are those of a linear student, not of your network; --pilot trains yours.")
+        said.append("All of this is about a linear student: your network may need the opposite, which --pilot tells.")
     return tuple(said)
 
 

@@ -5,14 +5,15 @@ of these, so two numbers are fitted and the theory's shape is trusted in between
 
     error of a student on n examples     e(n) = e0 + (c0 - e0) 2 eps((n / N)^b)
     error on a random part f of n        e(f n)
-    error after keeping f by a policy    e0 + (c0 - e0) 2 eps(f (n / N)^b; keep f, angle of the probe, policy)
+    error after keeping f by a policy    e0 + (e(f n) - e0) eps(f a; keep f, angle of the probe, policy) / eps(f a)
 
 with eps the theory's error, c0 the error of always saying the largest class, N the effective dimension. Two
 calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor` (b = 1, an error e0
 that no amount of data removes) and `exponent` (e0 = 0, a rate b of its own).
 
-A ranked part counts as f of what the whole is worth, as in the theory, where no part teaches more than the whole it
-came from. Counting it as (f n / N)^b, as a random part is, would forecast parts far above the whole where b < 1.
+with a = (n / N)^b. At b = 1 the last line is the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). At any b a useless
+probe gives the error of a random part, and no part is forecast better than the theory lets it be beside the whole, nor
+worse than chance.
 
 The angle of the probe comes from how well probes agree (`agreement`). The theory's probe has not seen the examples
 it ranks and does not know their labels; real scores do both, which this leaves out.
@@ -237,16 +238,22 @@ def policy_error(fit: Calibration, size: float, keep: float, angle: Array, polic
     """
     from ..theory.solving import solve
 
+    random = fit.unpruned_error(keep * size)
     if policy == "random" or keep == 1.0:
-        return fit.unpruned_error(keep * size)
+        return random
     alpha = keep * fit.alpha(size)
     share = keep if isinstance(policy, str) else 1.0  # a window brings its own
-    first = solve(float(alpha[0]), share, float(angle[0]), policy).error
-    if alpha.size == 1:
-        return fit.error(np.array([first]))
-    eps = _tabulated(np.log(alpha), angle, share, policy)
-    eps[0] = first
-    return fit.error(eps)
+    eps = np.array([solve(float(alpha[0]), share, float(angle[0]), policy).error])
+    if alpha.size > 1:
+        eps = np.concatenate([eps, _tabulated(np.log(alpha), angle, share, policy)[1:]])
+    better = eps / np.exp(unpruned(np.log(alpha))[0])
+    best = fit.error(np.minimum(eps, _eps_of(fit, size)))
+    return np.clip(fit.floor + (random - fit.floor) * better, best, fit.chance)
+
+
+def _eps_of(fit: Calibration, size: float) -> Array:
+    """The theory's error for everything."""
+    return np.asarray(np.exp(unpruned(np.log(fit.alpha(size)))[0]))
 
 
 def _tabulated(log_alpha: Array, angle: Array, share: float, policy: str | Window) -> Array:

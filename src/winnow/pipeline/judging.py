@@ -1,7 +1,7 @@
 """How far a forecast may be trusted: it is asked about pilot points that it was not fitted to.
 
 Two kinds of held-out points: the largest random part of the pool, forecast from the smaller ones; and the hardest and
-easiest half and quarter of the pool, forecast from the learning curve and the probes' agreement alone. The rules
+easiest half and quarter of the pool, forecast from the learning curve and the probes' agreement alone. The limits
 below were fixed before any of them was tried on data.
 
 One bootstrap carries all uncertainty: held-out examples are drawn anew, the same ones for every training and for the
@@ -37,6 +37,7 @@ SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
 WRONG = 0.05  # a miss of more than five points, beyond its standard errors, is no forecast at all
 CLEAR = 0.001  # forecasts closer together than a tenth of a point are a tie
 UNRELIABLE = 0.2  # probes that agree less than this rank by noise
+FAR = (10.0, 50.0)  # times the pool: further out a forecast is doubtful, and no forecast at all
 SIZES = 4  # fewer sizes than this are no learning curve
 REPLICATES = 200
 
@@ -205,6 +206,7 @@ def judge(
     found: Forecaster,
     checks: Sequence[Check],
     own_network: bool,
+    size: int,
 ) -> Verdict:
     """Apply the rules.
 
@@ -214,6 +216,8 @@ def judge(
         What was measured, resampled, calibrated and forecast.
     own_network
         Whether the student was the user's network; a forecast about another student is never simply trusted.
+    size
+        Examples of the whole source.
     """
     fatal: list[str] = []
     doubts: list[str] = []
@@ -228,11 +232,22 @@ def judge(
         fatal.append(f"probes on different data hardly agree which examples are hard ({seen.reliability[0]:.2f})")
     wrong, instead = _contradictions(seen, found, pilot.pool)
     fatal += wrong
+    factor = size / pilot.pool
+    if factor > FAR[0]:
+        (fatal if factor > FAR[1] else doubts).append(f"all the data are {factor:.0f} times what the pilot has seen")
     for check in checks:
         if check.hit:
             continue
         name = f"{check.policy}, {check.size:,} of {pilot.pool:,}: missed by {100 * check.miss:+.1f} points"
         (fatal if abs(check.miss) > WRONG else doubts).append(name)
+    for keep in PRUNED:
+        lost = seen.errors["hard", keep] - seen.errors["random", keep]
+        if lost[0] > WRONG and lost[0] > SIGNIFICANT * lost[1:].std():
+            doubts.append(
+                f"the hardest {keep:.0%} did {100 * lost[0]:.0f} points worse than random: their labels may be wrong "
+                "(look at them), or they teach too little without the rest"
+            )
+            break
     if not own_network:
         doubts.append("it is about a linear student, not about your network")
     if fatal:

@@ -28,7 +28,7 @@ from ..models.identity import describe
 from ..selectors.methods import parse_method
 from ..store import Run
 from ..training.recipe import Recipe, recipe_of
-from .advising import advice_of, calibration_of, choice_of, forecasts_of, how_far, pilot_of
+from .advising import advice_of, calibration_of, choice_of, failed, forecasts_of, how_far, pilot_of
 from .asking import choose_method
 from .judging import checks_of, considering, forecaster, judge
 from .piloting import Pilot, parts, run_pilot
@@ -98,6 +98,12 @@ def plan(
     """
     if not isinstance(source, Source):
         raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if not isinstance(pilot, bool):
+        raise InputError(f"pilot of {OWNER} must be True or False; got {pilot!r}.")
+    if not (out is None or isinstance(out, Run | str | Path)):
+        raise InputError(f"out of {OWNER} must be a directory; got {out!r}.")
+    if called is not None and not isinstance(called, str):
+        raise InputError(f"called of {OWNER} must be a text; got {called!r}.")
     how = recipe_of(OWNER, recipe)
     checks.number("tolerance", OWNER, tolerance, low=0, high=1, open_low=True, open_high=True)
     checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
@@ -175,10 +181,10 @@ class _Options:
         name = choose_method(self.source.task, near, self.recipe.epochs, early).name
         return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
 
-    def command(self, goal: str, method: str, extra: str = "") -> str:
+    def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
         """The line to type; only what differs from the usual is said."""
         usual, how = Recipe(), self.recipe
-        said = [f"winnow prune {self.called} {goal} --method {method}{extra}"]
+        said = [f"winnow {start} {self.called} {goal}" + (f" --method {method}{extra}" if method != "auto" else "")]
         said += [f"--model {self.model}"] if isinstance(self.model, str) and self.model != "auto" else []
         for name in ("epochs", "batch", "optimizer", "lr"):
             if getattr(how, name) != getattr(usual, name):
@@ -187,6 +193,32 @@ class _Options:
         said += [f"--seeds {self.seeds}"] if self.seeds != 3 else []
         said += [f"--match-iterations {self.match_iterations:g}"] if self.match_iterations else []
         return " ".join(said + ([f"--seed {self.seed}"] if self.seed else []))
+
+    def next(self, policy: str, keep: float, method: str, extra: str, own: bool) -> str:
+        """What to type next: the pruning, or a pilot of one's own network where a linear student stood in."""
+        if not own:
+            return self.command("--pilot", self.method, start="plan")
+        return "" if policy == "everything" else self.command(f"--keep {keep:g}", method, extra)
+
+    def caveats(self, policy: str) -> list[str]:
+        """What the forecast or the command line does not cover."""
+        said = []
+        if self.method not in ("auto", "random") and policy != "everything":
+            said.append(
+                f"The forecast is for that policy, not for {self.method}, which may keep other examples: nothing is "
+                "forecast of it but its cost."
+            )
+        usual = Recipe()
+        unsaid = [
+            name
+            for name in vars(usual)
+            if name not in ("epochs", "batch", "optimizer", "lr", "augment")
+            and getattr(self.recipe, name) != getattr(usual, name)
+        ]
+        unsaid += [] if isinstance(self.model, str) else ["model"]
+        if unsaid and policy != "everything":
+            said.append(f"The command line cannot say your {', '.join(unsaid)}: run it from Python with wn.prune.")
+        return said
 
     def resources(self, method: str, keep: float, seconds_per_example: float | None) -> dict[str, Any]:
         """What the method will need, in plain values."""
@@ -246,7 +278,6 @@ def _without_forecast(options: _Options, tolerance: float, about: dict[str, Any]
     early = max(1, round(0.1 * options.recipe.epochs)) * options.recipe.batches(len(source))
     chosen = choose_method(source.task, None, options.recipe.epochs, early)
     method = chosen.name if options.method == "auto" else options.method
-    goal = "--keep 0.5" if source.task == "unlabelled" else f"--tolerance {tolerance:g}"
     advice = [f"Nothing is forecast: {why}."]
     advice += [f"Winnow would take {method}: {chosen.why}."] if options.method == "auto" else []
     advice += ["The figures below are for half of the data."]
@@ -257,7 +288,7 @@ def _without_forecast(options: _Options, tolerance: float, about: dict[str, Any]
         tolerance,
         resources=options.resources(method, 0.5, None),
         method=method,
-        command=options.command(goal, method),
+        command=options.command("--keep 0.5", method),
         provenance=about,
     )
 
@@ -268,17 +299,35 @@ def _forecast(options: _Options, pilot: Pilot, tolerance: float, own: bool, abou
     share = np.bincount(labels_of(source)).max() / len(source)
     found, seen = forecaster(pilot, 1 - float(share), options.seed)
     held_out = checks_of(pilot, seen, found, 1 - float(share))
-    verdict = judge(pilot, seen, found, held_out, own)
+    verdict = judge(pilot, seen, found, held_out, own, len(source))
     rows = forecasts_of(found, len(source), held_out)
     table = {(row.policy, row.keep): row for row in rows}
-    policy, keep = choice_of(table, tolerance, verdict)
+    policy, keep = choice_of(table, tolerance, verdict, held_out)
+    if options.method == "random" and policy not in ("everything", "random"):
+        policy, keep = how_far(table, tolerance, lambda _: ("random",))
     alone = how_far(table, tolerance, lambda _: ("random",))[1]
     method, extra = options.chosen("random" if policy == "everything" else policy, keep)
     best = table["random" if policy == "everything" else policy, keep]
     verdict = considering(verdict, keep, best.accuracy - table["random", 1.0].accuracy)
-    pace = pilot.seconds_per_example(options.recipe.batch)
+    pace = pilot.seconds_per_example(options.recipe.batch) if own else None
+    about_pilot = pilot_of(pilot, own, len(source))
     return Plan(
-        advice=advice_of(policy, table, keep, alone, tolerance, len(source), verdict, own),
+        advice=(
+            *advice_of(
+                policy,
+                table,
+                keep,
+                alone,
+                tolerance,
+                len(source),
+                verdict,
+                own,
+                failed(held_out),
+                about_pilot["curve"],
+                1 - float(share),
+            ),
+            *options.caveats(policy),
+        ),
         policy=policy,
         keep=keep,
         tolerance=tolerance,
@@ -292,9 +341,9 @@ def _forecast(options: _Options, pilot: Pilot, tolerance: float, own: bool, abou
         checks=tuple(held_out),
         trust=verdict.trust,
         reasons=verdict.reasons,
-        pilot=pilot_of(pilot, own, len(source)),
+        pilot=about_pilot,
         resources={} if policy == "everything" else options.resources(method, keep, pace),
         method="" if policy == "everything" else method,
-        command="" if policy == "everything" else options.command(f"--keep {keep:g}", method, extra),
+        command=options.next(policy, keep, method, extra, own),
         provenance=about,
     )

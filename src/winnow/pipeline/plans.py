@@ -121,16 +121,17 @@ class Plan:
             raise StoreError(f"{file} does not hold a plan that this winnow can read: {error}.") from None
 
     def __str__(self) -> str:
-        lines = list(self.advice)
+        lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []
+        lines += list(self.advice)
         if self.trust:
-            lines += ["", f"This is an estimate, not a law: {self.trust}."]
+            lines += ["", "Why:"]
             lines += [f"  - {reason}" for reason in self.reasons[:SHOWN]]
             lines += [f"  - and {len(self.reasons) - SHOWN} more" for _ in self.reasons[SHOWN : SHOWN + 1]]
             lines += ["", "  held-out pilot points     measured  forecast    miss"]
             lines += [_row(check) for check in self.checks]
             lines += ["", *_calibrated(self)]
         lines += ["", " ".join(self.resources.get("sentences", []))] if self.resources else []
-        lines += ["", f"To run it: {self.command}"] if self.command else []
+        lines += ["", f"Next: {self.command}"] if self.command else []
         return "\n".join(lines).replace(GAP, " ")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from .. import checks
-from ..errors import InputError
+from ..errors import InputError, WinnowError
 from .policies import Window
 from .solving import learning_curve, solve
 
@@ -27,6 +27,9 @@ Objective = Callable[[float], float]
 
 _SCAN = 33  # points at which a curve is looked at before its best stretch is refined
 _LEAST = 1e-4  # with an imperfect probe the error no longer changes below this fraction
+_FEWEST = 0.5  # examples per dimension below which no pruned set is as good as any whole worth pruning
+_CROSSOVER = 2.0  # from this alpha on, at a perfect probe, ever thinner slices teach ever more
+_FLAT = 1e-9  # relative differences of error below this are rounding
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class BestKeep:
         The error of everything there is; None if no total was given.
     bound
         What decided: "interior" (more or less would be worse), "total" (all the data there are were ranked),
-        "smallest" (the least fraction allowed), "all" (keep everything) or "within" (the least that costs no more
-        than allowed).
+        "smallest" (the least fraction allowed), "flat" (less makes no difference), "all" (keep everything) or "within"
+        (the least that costs no more than allowed).
     """
 
     keep: float
@@ -153,7 +156,7 @@ def best_keep(
     >>> round(best_keep(5, angle=10).keep, 2)
     0.19
     >>> round(best_keep(total=100).alpha, 1)
-    3.8
+    3.7
     """
     angle = checks.number("angle", "best_keep", angle, low=0.0, high=90.0)
     total = _optional("total", "best_keep", total)
@@ -165,7 +168,7 @@ def best_keep(
     least = _least("best_keep", alpha, total, smallest, angle)
     log_keep, on_end = _lowest(lambda x: solve(alpha, float(np.exp(x)), angle).error, _log_grid(least))
     keep = least if on_end == "low" else 1.0 if on_end == "high" else float(np.exp(log_keep))
-    bound = {"": "interior", "high": "all", "low": _floor_name(least, alpha, total)}[on_end]
+    bound = {"": "interior", "high": "all", "low": _floor_name(least, alpha, total, smallest)}[on_end]
     whole = None if total is None else solve(total).error
     return BestKeep(keep, alpha, solve(alpha, keep, angle).error, solve(alpha).error, whole, bound)
 
@@ -213,7 +216,7 @@ def _of_total(owner: str, total: float | None, angle: float, smallest: float | N
         raise InputError(f"{owner} needs alpha= (examples to keep, per dimension) or total= (examples there are).")
     whole = solve(total).error
     limit = (1.0 + within) * whole
-    floor = smallest if smallest is not None else min(1.0, max(_LEAST, 0.05 / total))
+    floor = smallest if smallest is not None else min(1.0, max(_LEAST, _FEWEST / total) if angle else _FEWEST / total)
 
     def excess(x: float) -> float:
         keep = float(np.exp(x))
@@ -221,9 +224,9 @@ def _of_total(owner: str, total: float | None, angle: float, smallest: float | N
 
     grid = _log_grid(floor, 2 * _SCAN)
     over = np.array([excess(float(x)) > 0.0 for x in grid])
-    if not over[0] and smallest is not None:
-        keep, bound = smallest, "smallest"
-    elif over.any() and not over[-1]:
+    if not over.any():
+        keep, bound = floor, "smallest" if smallest is not None else "within"
+    elif not over[-1]:
         last = int(np.flatnonzero(over)[-1])  # from here on everything larger is good enough
         keep, bound = float(np.exp(brentq(excess, grid[last], grid[last + 1], xtol=1e-10))), "within"
     else:
@@ -234,7 +237,7 @@ def _of_total(owner: str, total: float | None, angle: float, smallest: float | N
 
 def _least(owner: str, alpha: float, total: float | None, smallest: float | None, angle: float) -> float:
     """The smallest fraction that may be asked about, or a refusal where there is none."""
-    if total is None and smallest is None and angle == 0.0:
+    if total is None and smallest is None and angle == 0.0 and alpha >= _CROSSOVER:
         raise InputError(
             f"{owner} needs total= (examples per dimension there are) or smallest= (the least fraction allowed): with "
             f"a perfect probe and alpha={alpha:g} fixed the error falls with the fraction all the way to 0, so there "
@@ -242,11 +245,15 @@ def _least(owner: str, alpha: float, total: float | None, smallest: float | None
         )
     if total is not None and alpha > total:
         raise InputError(f"alpha of {owner} must be at most total={total:g}; got {alpha:g}.")
-    return max(_LEAST, 0.0 if total is None else alpha / total, 0.0 if smallest is None else smallest)
+    if total is None and smallest is None:
+        return _LEAST
+    return max(0.0 if total is None else alpha / total, 0.0 if smallest is None else smallest)
 
 
-def _floor_name(least: float, alpha: float, total: float | None) -> str:
-    return "total" if total is not None and least == alpha / total else "smallest"
+def _floor_name(least: float, alpha: float, total: float | None, smallest: float | None) -> str:
+    if total is not None and least == alpha / total:
+        return "total"
+    return "flat" if smallest is None else "smallest"
 
 
 def _optional(name: str, owner: str, value: float | None) -> float | None:
@@ -272,10 +279,19 @@ def _lowest(of: Objective, grid: Array) -> tuple[float, str]:
     """Where a smooth curve is lowest: the scan's best stretch refined; and which end, if it lies on one."""
     if grid[0] >= grid[-1]:
         return float(grid[0]), "low"
-    values = [of(float(x)) for x in grid]
-    best = int(np.argmin(values))
+    values = np.array([_or_infinite(of, float(x)) for x in grid])
+    best = int(np.flatnonzero(values <= (1.0 + _FLAT) * values.min())[-1])  # of equals the last, which keeps most
     left, right = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
-    found = minimize_scalar(of, bounds=(left, right), method="bounded", options={"xatol": 1e-7 * (right - left)})
-    if found.fun < values[best]:
+    settings = {"xatol": 1e-7 * (right - left)}
+    found = minimize_scalar(lambda x: _or_infinite(of, x), bounds=(left, right), method="bounded", options=settings)
+    if found.fun < (1.0 - _FLAT) * values[best]:
         return float(found.x), ""
     return float(grid[best]), "low" if best == 0 else "high" if best == grid.size - 1 else ""
+
+
+def _or_infinite(of: Objective, x: float) -> float:
+    """A value to minimise over; a slice too thin to solve for is no candidate."""
+    try:
+        return of(x)
+    except WinnowError:
+        return float("inf")

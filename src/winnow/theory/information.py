@@ -46,6 +46,7 @@ _REACH = 9.5  # standard deviations after which a Gaussian factor no longer coun
 _STEPS = np.array([-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5])
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _TOLERANCE = 1e-11
+_ALPHAS = (1e-8, 1e9)  # where it was tried
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def information_gain(alpha: ArrayLike, keep: ArrayLike = 1.0, policy: str | Wind
     keeps = checks.array("keep", _OWNER, keep, dtype=np.float64)
     if (alphas <= 0).any():
         raise InputError(f"alpha of {_OWNER} must be a number above 0; got {alphas[alphas <= 0].flat[0]:g}.")
+    outside = (alphas < _ALPHAS[0]) | (alphas > _ALPHAS[1])
+    if outside.any():
+        raise InputError(
+            f"alpha of {_OWNER} must lie from {_ALPHAS[0]:g} to {_ALPHAS[1]:g}; got {alphas[outside].flat[0]:g}."
+        )
     try:
         shape = np.broadcast_shapes(alphas.shape, keeps.shape)
     except ValueError:

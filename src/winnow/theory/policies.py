@@ -19,6 +19,7 @@ __all__ = ["POLICIES", "Window", "interval", "window"]
 
 POLICIES = ("hard", "easy", "random")
 _ROOT2 = math.sqrt(2.0)
+_THINNEST = 1e-8  # thinner slices of the data are lost in rounding
 _AGREE = 0.02  # how far a stated keep may lie from a window's own, so that rounded ends still count as the same
 
 
@@ -76,7 +77,11 @@ def interval(owner: str, policy: object, keep: float) -> tuple[float, float, flo
     keep
         The fraction kept. A window brings its own; a keep beside it must be 1 (not given) or agree.
     """
-    keep = checks.fraction("keep", owner, keep)
+    keep = checks.number("keep", owner, keep, low=0.0, high=1.0, open_low=True)
+    if keep < _THINNEST:
+        raise InputError(
+            f"keep of {owner} must be at least {_THINNEST:g}, where the equations still hold digits; got {keep:g}."
+        )
     if isinstance(policy, Window):
         if keep != 1.0 and abs(keep / policy.keep - 1.0) > _AGREE:
             raise InputError(
@@ -84,6 +89,10 @@ def interval(owner: str, policy: object, keep: float) -> tuple[float, float, flo
                 f"{policy.keep:.4g}; got {keep:g}. Leave keep out to use the window's own."
             )
         return policy.a, policy.b, policy.keep
+    if not isinstance(policy, str):
+        raise InputError(
+            f"policy of {owner} must be one of {', '.join(POLICIES)} or a window(a, b); got {type(policy).__name__}."
+        )
     if policy == "window":
         raise InputError(f"policy of {owner} needs a window's ends, such as window(0.5, 1.2); got 'window'.")
     word = checks.choice("policy", owner, policy, POLICIES)

@@ -54,7 +54,8 @@ class FormFit:
 class ScalingFit:
     """The forms fitted to one set of measurements, and which of them they support.
 
-    `decided` is True if the best form has at least e times the evidence of the next (AICc lower by 2 or more) and of
+    `decided` is True if the best form has at least e = 2.7 times the evidence of the next (AICc lower by 2 or more),
+    leads without AICc's correction for few points too, and has that much more evidence than
     a constant error. `learns` is False if a constant error has the lower AICc: then these measurements do not show
     that more data helps. `left_out` gives the reason for every form that was asked for and could not be compared.
     """
@@ -181,7 +182,9 @@ def fit_scaling(
         best=ranked[0],
         forms=fits,
         left_out=left_out,
-        decided=bool(len(ranked) > 1 and rival - lowest >= 2.0 * math.log(_EVIDENCE)),
+        decided=bool(
+            len(ranked) > 1 and rival - lowest >= 2.0 * math.log(_EVIDENCE) and _uncorrected(fits, n.size)[1] >= 1.0
+        ),
         learns=bool(lowest < constant),
         level=level,
         sizes=checks.frozen(n),
@@ -194,7 +197,7 @@ def settings(
     owner: str, forms: Iterable[str] | None, bootstrap: int, seed: int, level: float
 ) -> tuple[list[str], int, int, float]:
     """The checked settings of a fit, for `fit_scaling` and whoever passes them on."""
-    level = checks.number("level", owner, level, low=0.0, high=1.0, open_low=True, open_high=True)
+    level = checks.number("level", owner, level, low=0.01, high=0.9999)
     draws = checks.integer("bootstrap", owner, bootstrap, low=0)
     needed = math.ceil(2.0 / (1.0 - level) - 1e-9)
     if 0 < draws < needed:
@@ -286,6 +289,17 @@ def _listed(fit: FormFit) -> str:
     return ", ".join(f"{name} = {value:.4g}{ends.get(name, '')}" for name, value in fit.parameters.items())
 
 
+def _uncorrected(fits: Mapping[str, FormFit], n: int) -> tuple[str, float]:
+    """The next best form without AICc's correction for few points, and the evidence for the best over it."""
+    plain = {}
+    for name, one in fits.items():
+        k = len(one.parameters) + 1
+        plain[name] = one.aic - 2.0 * k * (k + 1) / (n - k - 1)
+    best = min(fits, key=lambda name: fits[name].aic)
+    following = min((name for name in fits if name != best), key=lambda name: plain[name])
+    return following, math.exp(min(700.0, 0.5 * (plain[following] - plain[best])))
+
+
 def _verdict(fit: ScalingFit) -> str:
     if not fit.learns:
         return "A constant error explains these as well: they do not show that more data helps."
@@ -293,8 +307,17 @@ def _verdict(fit: ScalingFit) -> str:
     if len(ranked) == 1:
         return "No other form was compared, so nothing speaks for or against this one."
     ratio = ranked[0].weight / max(ranked[1].weight, 1e-300)
+    name, plain = _uncorrected(fit.forms, fit.sizes.size)
     if fit.decided:
-        return f"The evidence for it is {ratio:.3g} times that for the next, {ranked[1].name}."
+        few = (
+            f" ({plain:.3g} times that of {name} without the correction for few points)" if plain < 0.1 * ratio else ""
+        )
+        return f"The evidence for it is {ratio:.3g} times that for the next, {ranked[1].name}{few}."
+    if ratio >= _EVIDENCE and plain < 1.0:
+        return (
+            f"Undecided: only the penalty for few points puts it before {name}, which fits better; measure more sizes."
+        )
     if ratio >= _EVIDENCE:
         return "Undecided: a constant error has nearly as much evidence."
-    return f"Undecided: it cannot be told apart from {ranked[1].name} (evidence {ratio:.2g} to 1, less than e)."
+    close = f"(evidence {ratio:.2g} to 1, less than {_EVIDENCE:.2g})"
+    return f"Undecided: it cannot be told apart from {ranked[1].name} {close}."

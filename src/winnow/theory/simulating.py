@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 Measured = tuple[float, float, float, float]
 _FIELDS = ("error", "R", "rho", "kappa")
 _LARGEST = 2**28  # numbers held at once for a draw, 2 GiB
+_RANKED = 2**24  # examples ranked for a draw, some seconds of sorting
 
 
 @dataclass(frozen=True)
@@ -215,10 +216,10 @@ def extrapolate(simulations: Iterable[Simulation]) -> Extrapolation:
 
 def _sizes(alpha: float, keep: float, N: int) -> tuple[int, int]:
     """How many examples are kept, and of how many."""
-    if alpha * N * max(N, 1.0 / keep) > _LARGEST:
+    if alpha * N * N > _LARGEST or alpha * N / keep > _RANKED:
         raise InputError(
-            f"alpha, keep and N of simulate may ask for {_LARGEST} numbers a draw (alpha N^2 or alpha N / keep); "
-            f"got alpha={alpha:g}, keep={keep:g}, N={N}."
+            f"alpha, keep and N of simulate may ask for {_LARGEST:,} numbers (alpha N^2) and {_RANKED:,} examples to "
+            f"rank (alpha N / keep) a draw; got alpha={alpha:g}, keep={keep:g}, N={N}."
         )
     kept = round(alpha * N)
     if kept < 1:

@@ -21,6 +21,7 @@ from .policies import Window, interval
 __all__ = ["Curve", "Solution", "learning_curve", "solve"]
 
 Array = NDArray[np.float64]
+ALPHAS = (1e-7, 1e9)
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def solve(alpha: float, keep: float = 1.0, angle: float = 0.0, policy: str | Win
     0.019967
     """
     alpha = checks.number("alpha", "solve", alpha, low=0.0, open_low=True)
+    _within("alpha", "solve", alpha)
     angle = checks.number("angle", "solve", angle, low=0.0, high=90.0)
     low, high, kept = interval("solve", policy, keep)
     given = kept if isinstance(policy, Window) else float(keep)
@@ -118,6 +120,8 @@ def learning_curve(
             f"{a.shape}, {f.shape} and {t.shape}."
         ) from None
     checks.number("alphas", "learning_curve", float(a.min()), low=0.0, open_low=True)
+    _within("alphas", "learning_curve", float(a.min()))
+    _within("alphas", "learning_curve", float(a.max()))
     for end in (float(t.min()), float(t.max())):
         checks.number("angle", "learning_curve", end, low=0.0, high=90.0)
     flat = np.stack([a.ravel(), f.ravel(), t.ravel()])
@@ -133,13 +137,22 @@ def learning_curve(
     return Curve(a.copy(), kept.reshape(a.shape), t.copy(), policy, **fields)
 
 
+def _within(name: str, owner: str, alpha: float) -> None:
+    if not ALPHAS[0] <= alpha <= ALPHAS[1]:
+        raise InputError(
+            f"{name} of {owner} must lie from {ALPHAS[0]:g} to {ALPHAS[1]:g}, where the equations hold digits; "
+            f"got {alpha:g}."
+        )
+
+
 def _curve(alphas: Array, low: float, high: float, keep: float, angle: float) -> Array:
     """Rows (R, rho, kappa, error) for increasing `alphas` of one policy interval and one angle in degrees."""
     out = np.empty((alphas.size, 4))
     outcome = saddle.solve_chain(alphas, low, high, keep, math.radians(angle), out)
     if outcome != saddle.CONVERGED:
         raise WinnowError(
-            f"the theory's equations could not be solved at alpha={alphas[outcome - 1]:g}, keep={keep:g}, "
-            f"angle={angle:g}; please report it."
+            f"the theory's equations were not solved at alpha={alphas[outcome - 1]:g}, keep={keep:.3g}, "
+            f"angle={angle:g}: slices thinner than 1e-4 of the data, or far out in its tails, can be lost in rounding; "
+            "please report any other."
         )
     return out
