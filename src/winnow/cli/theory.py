@@ -240,7 +240,7 @@ def _simulated(row: Row, how: dict[str, Any]) -> Row:
 
 
 def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list[str]:
-    """For each angle, which policy to take at the smallest fraction asked about, and the best fraction if asked."""
+    """For each angle, which policy to take at every fraction asked about, and the best fraction if asked."""
     from ..report.theory_words import best_fraction, enough_of, which_to_keep
 
     said = []
@@ -248,8 +248,8 @@ def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list
         here = [(curve.keep, some) for curve, some in zip(curves, rows, strict=True) if curve.angle == angle]
         given = [some[-1]["keep"] for keep, some in here if keep is not None]
         free = [some[-1] for keep, some in here if keep is None]
-        if given:
-            said.append(which_to_keep(min(given), angle, _fine([row["alpha"] for row in rows[0]])))
+        fine = _fine([row["alpha"] for row in rows[0]])
+        said += [which_to_keep(keep, angle, fine) for keep in dict.fromkeys(given)]
         if limits["total"] is not None:
             said.append(enough_of(limits["total"], angle, limits["smallest"]))
         elif free:

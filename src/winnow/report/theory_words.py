@@ -82,8 +82,8 @@ def what_it_teaches(rows: Sequence[Row]) -> str:
     """Where one more example teaches most beside a random one."""
     best = max(rows, key=lambda row: float(row["information"] / row["random_information"]))
     return (
-        f"One more {best['policy']} example (keep {best['keep']:.2g}) teaches most beside a random one at "
-        f"{best['alpha']:.3g} kept per dimension: {best['information']:.4g} nats against "
+        f"Of these points, one more {best['policy']} example (keep {best['keep']:.2g}) teaches most beside a random "
+        f"one at {best['alpha']:.3g} kept per dimension: {best['information']:.4g} nats against "
         f"{best['random_information']:.4g}."
     )
 
