@@ -88,7 +88,7 @@ CASES = [
     ("alpha that is not a number", "wn.theory.solve(float('nan'))"),
     ("a fraction outside (0, 1]", "wn.theory.solve(3, keep=0)"),
     ("an angle outside [0, 90]", "wn.theory.solve(3, angle=120)"),
-    ("an unknown policy", "wn.theory.solve(3, 0.5, policy='hardest')"),
+    ("a policy the theory does not know", "wn.theory.solve(3, 0.5, policy='hardest')"),
     ("a window without data", "wn.theory.window(50, 60)"),
     ("an empty curve", "wn.theory.learning_curve([])"),
     ("a best fraction that does not exist", "wn.theory.best_keep(3)"),

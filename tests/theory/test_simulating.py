@@ -189,7 +189,7 @@ def test_extrapolate_refuses_other_things():
             "alpha \\* N of simulate must round to at least one .*; got alpha=0.01 and N=20",
         ),
         ({"alpha": 1e8}, "alpha, keep and N of simulate may ask for"),
-        ({"keep": 1e-9}, "alpha, keep and N of simulate may ask for"),
+        ({"keep": 1e-7}, "alpha, keep and N of simulate may ask for"),
         ({"keep": 0.0}, "keep of simulate must be a number in \\(0, 1\\]; got 0"),
         ({"keep": 1.1}, "keep of simulate must be a number in \\(0, 1\\]; got 1.1"),
         ({"angle": -1}, "angle of simulate must be a number in \\[0, 90\\]; got -1"),

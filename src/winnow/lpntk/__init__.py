@@ -12,7 +12,7 @@ from .farthest import FarthestPoints, farthest_points
 from .kernel import features, gram
 from .kernel_rows import FeatureRows
 from .redundancy import Redundancy, redundant
-from .relations import Contradictions, Neighbours, Relations, contradictions, neighbours, relations
+from .relating import Contradictions, Neighbours, Relations, contradictions, neighbours, relations
 
 __all__ = [
     "Contradictions",

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.oracles import lpntk as twins
 from winnow.errors import InputError, UnknownNameError
 from winnow.lpntk import kernel_rows
-from winnow.lpntk import relations as module
+from winnow.lpntk import relating as module
 from winnow.lpntk.kernel_rows import FeatureRows
-from winnow.lpntk.relations import KINDS, contradictions, neighbours, relations
+from winnow.lpntk.relating import KINDS, contradictions, neighbours, relations
 
 
 def features(n, p, seed, spread=0.3):
