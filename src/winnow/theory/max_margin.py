@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 SOLVED, INSEPARABLE, UNVERIFIED = 0, 1, 2
 _DEPENDENT = 1e-12  # |z| / |a| below which a row counts as a combination of the active ones
 _NOISE = 1e-13  # r_j / max |r| below which r_j may be rounding
+_WIDEST = 1e150  # beyond it squares overflow
 _SMALLEST = 1e-11  # a margin this small beside the longest row could be rounding
 _SLACK = 1e-9  # how far the checked answer may miss a constraint, or a multiplier its sign
 
@@ -272,6 +273,10 @@ def max_margin(points: ArrayLike, labels: ArrayLike) -> tuple[Array, float]:
         odd = y[~np.isin(y, (-1.0, 1.0))][0]
         raise InputError(f"labels of {owner} must be -1 or 1; got {odd:g}.")
     scale = float(np.abs(x).max())
+    if scale > _WIDEST or 0.0 < scale < 1.0 / _WIDEST:
+        raise InputError(
+            f"points of {owner} must have their largest entry from {1 / _WIDEST:g} to {_WIDEST:g}; got {scale:g}."
+        )
     w, _, status = solve_rows(np.ascontiguousarray(x * (y / (scale or 1.0))[:, None]))
     if status == INSEPARABLE:
         raise InputError(

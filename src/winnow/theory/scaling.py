@@ -23,6 +23,8 @@ __all__ = ["FormFit", "ScalingFit", "fit_scaling"]
 
 Array = NDArray[np.float64]
 
+_SPAN = 12 * math.log(10.0)  # of log size
+_MOST = 100_000  # bootstrap draws, each fitted anew
 _DISTINCT = 4
 _EXACT = 1e-8  # scatter below this is rounding, and must not decide between forms
 _LEVEL = 1e-9  # a curve that falls by less than this over the measured range does not fall
@@ -198,7 +200,7 @@ def settings(
 ) -> tuple[list[str], int, int, float]:
     """The checked settings of a fit, for `fit_scaling` and whoever passes them on."""
     level = checks.number("level", owner, level, low=0.01, high=0.9999)
-    draws = checks.integer("bootstrap", owner, bootstrap, low=0)
+    draws = checks.integer("bootstrap", owner, bootstrap, low=0, high=_MOST)
     needed = math.ceil(2.0 / (1.0 - level) - 1e-9)
     if 0 < draws < needed:
         raise InputError(f"bootstrap of {owner} must be 0 or at least {needed} at level {level:g}; got {draws}.")
@@ -215,6 +217,8 @@ def _measurements(owner: str, sizes: ArrayLike, errors: ArrayLike) -> tuple[Arra
         raise InputError(f"sizes of {owner} must have at least {_DISTINCT} distinct values; got {distinct}.")
     if np.log(n).max() - np.log(n).min() < 1e-6:
         raise InputError(f"sizes of {owner} must differ by more than rounding; got {n.min():g} to {n.max():g}.")
+    if np.log(n).max() - np.log(n).min() > _SPAN:
+        raise InputError(f"sizes of {owner} must lie within a factor of 1e12; got {n.min():g} to {n.max():g}.")
     logs = np.log(e)
     if np.ptp(logs) < _LEVEL:
         raise InputError(f"errors of {owner} must vary; got {e.size} errors that are all {e[0]:g}.")
@@ -237,7 +241,7 @@ def _positive(name: str, owner: str, values: ArrayLike, ndim: int | tuple[int, .
 def _names(owner: str, forms: Iterable[str] | None) -> list[str]:
     if forms is None:
         return list(FORMS)
-    if not isinstance(forms, Iterable):
+    if not isinstance(forms, Iterable) or getattr(forms, "ndim", 1) == 0:
         raise InputError(f"forms of {owner} must be names among {', '.join(FORMS)}; got {forms!r}.")
     asked = [checks.choice("form", owner, name, FORMS) for name in ([forms] if isinstance(forms, str) else forms)]
     if not asked:

@@ -162,7 +162,7 @@ def simulate(
     keep = fraction if isinstance(policy, Window) else float(keep)
     angle = checks.number("angle", owner, angle, low=0.0, high=90.0)
     N = checks.integer("N", owner, N, low=2)
-    draws = checks.integer("draws", owner, draws, low=2)
+    draws = checks.integer("draws", owner, draws, low=2, high=10_000_000)
     seed = checks.integer("seed", owner, seed, low=0)
     crew = _cores() if workers is None else checks.integer("workers", owner, workers, low=1)
     kept, total = _sizes(alpha, keep, N)
@@ -284,7 +284,9 @@ def _cores() -> int:
 def _checked(simulations: Iterable[Simulation]) -> list[Simulation]:
     """Simulations that may stand on one line."""
     owner = "simulations of extrapolate"
-    given = list(simulations) if isinstance(simulations, Iterable) else [simulations]
+    given = (
+        list(simulations) if isinstance(simulations, Iterable) and getattr(simulations, "ndim", 1) else [simulations]
+    )
     for item in given:
         if not isinstance(item, Simulation):
             raise InputError(f"{owner} must be results of simulate; got {type(item).__name__}.")
