@@ -196,7 +196,7 @@ def test_extrapolate_refuses_other_things():
         ({"angle": 91}, "angle of simulate must be a number in \\[0, 90\\]; got 91"),
         ({"N": 1}, "N of simulate must be a whole number of at least 2; got 1"),
         ({"N": 20.5}, "N of simulate must be a whole number of at least 2"),
-        ({"draws": 1}, "draws of simulate must be a whole number of at least 2; got 1"),
+        ({"draws": 1}, "draws of simulate must be a whole number from 2 to 10000000; got 1"),
         ({"seed": -1}, "seed of simulate must be a whole number of at least 0; got -1"),
         ({"workers": 0}, "workers of simulate must be a whole number of at least 1; got 0"),
         ({"policy": "window"}, "policy of simulate needs a window's ends"),

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 SOLVED, INSEPARABLE, UNVERIFIED = 0, 1, 2
 _DEPENDENT = 1e-12  # |z| / |a| below which a row counts as a combination of the active ones
 _NOISE = 1e-13  # r_j / max |r| below which r_j may be rounding
-_WIDEST = 1e150  # beyond it squares overflow
+_WIDEST = 1e250  # beyond it, w or its square leaves the numbers there are
 _SMALLEST = 1e-11  # a margin this small beside the longest row could be rounding
 _SLACK = 1e-9  # how far the checked answer may miss a constraint, or a multiplier its sign
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,9 +285,8 @@ def _cores() -> int:
 def _checked(simulations: Iterable[Simulation]) -> list[Simulation]:
     """Simulations that may stand on one line."""
     owner = "simulations of extrapolate"
-    given = (
-        list(simulations) if isinstance(simulations, Iterable) and getattr(simulations, "ndim", 1) else [simulations]
-    )
+    several = isinstance(simulations, Iterable) and getattr(simulations, "ndim", 1) > 0
+    given: list[Any] = list(simulations) if several else [simulations]
     for item in given:
         if not isinstance(item, Simulation):
             raise InputError(f"{owner} must be results of simulate; got {type(item).__name__}.")
