@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itse
 
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
-COMMANDS = ("prune", "plan", "observe", "score", "select", "evaluate", "theory", "methods", "report")
+COMMANDS = ("prune", "plan", "observe", "score", "select", "evaluate", "theory", "methods", "report", "explain")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,15 +1,16 @@
 """How examples teach each other: the labelled pseudo neural tangent kernel, and what to read from it.
 
-`gram` and `features` compute it exactly, or projected for many examples; `relations`, `neighbours` and
+`gram`, `cross` and `features` compute it exactly, or projected for many examples; `relations`, `neighbours` and
 `contradictions` say which examples are interchangeable and which contradict each other; `redundant` finds what others
-cover; `farthest_points` spreads centres over the data. Everything but the first two takes any kernel: a square array,
-memory-mapped or not, or `FeatureRows`.
+cover; `farthest_points` spreads centres over the data. These take any kernel: a square array, memory-mapped or not, or
+`FeatureRows`. `predict_forgetting` says which examples an update of the network will make it forget.
 """
 
 from __future__ import annotations
 
 from .farthest import FarthestPoints, farthest_points
-from .kernel import features, gram
+from .forgetting import Forgetting, ForgettingReport, forgetting_report, predict_forgetting
+from .kernel import cross, features, gram
 from .kernel_rows import FeatureRows
 from .redundancy import Redundancy, redundant
 from .relating import Contradictions, Neighbours, Relations, contradictions, neighbours, relations
@@ -18,14 +19,19 @@ __all__ = [
     "Contradictions",
     "FarthestPoints",
     "FeatureRows",
+    "Forgetting",
+    "ForgettingReport",
     "Neighbours",
     "Redundancy",
     "Relations",
     "contradictions",
+    "cross",
     "farthest_points",
     "features",
+    "forgetting_report",
     "gram",
     "neighbours",
+    "predict_forgetting",
     "redundant",
     "relations",
 ]

@@ -8,8 +8,9 @@ parameters, in eval mode; the kernel of two examples is phi . phi'. What s is, i
     forgetting   (K - 1) / K at y, -1 / K elsewhere
     error        onehot(y) - softmax(z): the direction the loss really pushes
 
-`gram` is exact and never holds n x parameters: see `layers`. Blocks of examples whose captured layers fit a memory
-budget are multiplied pair by pair; for more than one block, captures are made again rather than kept.
+`gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`. Blocks of examples whose
+captured layers fit a memory budget are multiplied pair by pair; for more than one block, captures are made again rather
+than kept.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from ..progress import task
 from ..signals.projection import SparseProjection
 from .layers import Capture, capture
 
-__all__ = ["KINDS", "features", "gram"]
+__all__ = ["KINDS", "cross", "features", "gram"]
 
 Tensor = torch.Tensor
 Signs = Callable[[Tensor], Tensor]
+Looked = tuple[nn.Module, Tensor, Callable[[slice | Tensor], Signs]]  # a network, inputs, and the signs of some of them
 
 KINDS = ("lpntk", "pntk", "forgetting", "error")
 BUDGET = 512 << 20  # bytes of captured layers held at once, half of it for each side of a product
@@ -70,7 +72,7 @@ def features(
     dtype
         "float32" or "float64", of the computation.
     """
-    net, inputs, signs_of = _checked("features", model, x, y, kind, dtype, 1)
+    net, inputs, signs_of = checked("features", model, x, y, kind, dtype, 1)
     size = None if project is None else checks.integer("project", "features", project, low=1)
     checks.integer("seed", "features", seed, low=0)
     total = sum(p.numel() for p in net.parameters())
@@ -113,40 +115,89 @@ def gram(
     memory
         Bytes of captured layers that may be held at once.
     """
-    net, inputs, signs_of = _checked("gram", model, x, y, kind, dtype, 2)
+    looked = checked("gram", model, x, y, kind, dtype, 2)
     checks.integer("memory", "gram", memory, low=1 << 20)
-    n = len(inputs)
-    kernel = _storage(out, n, np.dtype(dtype))
+    n = len(looked[1])
+    kernel = _storage(out, (n, n), np.dtype(dtype))
     if project is not None:
         rows = features(model, x, y, kind, project=project, seed=seed, dtype=dtype)
         for first in range(0, n, BATCH):
             kernel[first : first + BATCH] = rows[first : first + BATCH] @ rows.T
         return kernel
-
-    def look(where: slice) -> list[Capture]:
-        cuts = range(where.start, where.stop, BATCH)
-        return [
-            capture(net, inputs[a : min(a + BATCH, where.stop)], signs_of(slice(a, min(a + BATCH, where.stop))))
-            for a in cuts
-        ]
-
-    first_look = capture(net, inputs[:1], signs_of(slice(0, 1)))
-    _note(first_look)
-    each = sum(piece.numbers() for piece in first_look.pieces) * np.dtype(dtype).itemsize
-    span = max(BATCH, int(memory // (2 * max(each, 1))) // BATCH * BATCH)
-    blocks = [slice(a, min(a + span, n)) for a in range(0, n, span)]
+    blocks = _blocks(looked, memory)
     with task("kernel", len(blocks) * (len(blocks) + 1) // 2) as advance:
         for i, rows_at in enumerate(blocks):
-            mine = joined(look(rows_at))
+            mine = _look(looked, rows_at)
             for columns_at in blocks[i:]:
-                theirs = mine if columns_at == rows_at else joined(look(columns_at))
+                theirs = mine if columns_at == rows_at else _look(looked, columns_at)
                 block = mine.gram(theirs).numpy()
                 kernel[rows_at, columns_at] = block
                 kernel[columns_at, rows_at] = block.T
                 advance(1)
-    for first in range(0, n, 1024):
-        checks.finite("kernel", "gram", kernel[first : first + 1024])
+    _finite("gram", kernel)
     return kernel
+
+
+def cross(
+    model: nn.Module,
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    x2: ArrayLike | Tensor,
+    y2: ArrayLike | Tensor,
+    kind: str = "lpntk",
+    *,
+    dtype: str = "float32",
+    out: str | Path | None = None,
+    memory: int = BUDGET,
+) -> NDArray[Any]:
+    """The exact kernel between two sets of examples: a row for each of the first, a column for each of the second.
+
+    Parameters
+    ----------
+    model, kind
+        As for `features`.
+    x, y
+        The first set, of at least one example.
+    x2, y2
+        The second.
+    dtype, out, memory
+        As for `gram`.
+    """
+    first = checked("cross", model, x, y, kind, dtype, 1)
+    second = checked("cross", model, x2, y2, kind, dtype, 1, ("x2", "y2"))
+    checks.integer("memory", "cross", memory, low=1 << 20)
+    kernel = _storage(out, (len(first[1]), len(second[1])), np.dtype(dtype))
+    rows, columns = _blocks(first, memory), _blocks(second, memory)
+    with task("kernel", len(rows) * len(columns)) as advance:
+        for rows_at in rows:
+            mine = _look(first, rows_at)
+            for columns_at in columns:
+                kernel[rows_at, columns_at] = mine.gram(_look(second, columns_at)).numpy()
+                advance(1)
+    _finite("cross", kernel)
+    return kernel
+
+
+def _blocks(looked: Looked, memory: int) -> list[slice]:
+    """Consecutive examples, so many that the captures of two blocks fit the memory."""
+    net, inputs, signs_of = looked
+    one = capture(net, inputs[:1], signs_of(slice(0, 1)))
+    _note(one)
+    each = sum(piece.numbers() for piece in one.pieces) * one.logits.element_size()
+    span = max(BATCH, int(memory // (2 * max(each, 1))) // BATCH * BATCH)
+    return [slice(a, min(a + span, len(inputs))) for a in range(0, len(inputs), span)]
+
+
+def _look(looked: Looked, where: slice) -> Capture:
+    """The gradients of consecutive examples, a batch at a time."""
+    net, inputs, signs_of = looked
+    parts = (slice(a, min(a + BATCH, where.stop)) for a in range(where.start, where.stop, BATCH))
+    return joined([capture(net, inputs[part], signs_of(part)) for part in parts])
+
+
+def _finite(owner: str, kernel: NDArray[Any]) -> None:
+    for first in range(0, len(kernel), 1024):
+        checks.finite("kernel", owner, kernel[first : first + 1024])
 
 
 def joined(parts: list[Capture]) -> Capture:
@@ -161,9 +212,16 @@ def joined(parts: list[Capture]) -> Capture:
     return Capture(tuple(pieces), torch.cat([part.logits for part in parts]), parts[0].fallen_back)
 
 
-def _checked(
-    owner: str, model: object, x: Any, y: Any, kind: str, dtype: str, least: int
-) -> tuple[nn.Module, Tensor, Callable[[slice], Signs]]:
+def checked(
+    owner: str,
+    model: object,
+    x: Any,
+    y: Any,
+    kind: str,
+    dtype: str,
+    least: int,
+    names: tuple[str, str] = ("x", "y"),
+) -> Looked:
     """A copy of the network in eval mode, the inputs, and the signs of a slice of them."""
     if not isinstance(model, nn.Module):
         raise InputError(f"model of {owner} must be a torch module; got {type(model).__name__}.")
@@ -173,27 +231,30 @@ def _checked(
     net = copy.deepcopy(model).to("cpu", real).eval()
     if not any(p.is_floating_point() for p in net.parameters()):
         raise InputError(f"model of {owner} must have parameters; this {type(model).__name__} has none.")
-    inputs = torch.as_tensor(x).detach().cpu()
+    inputs = (x if isinstance(x, Tensor) else torch.as_tensor(np.require(x, requirements="W"))).detach().cpu()
     inputs = inputs.to(real) if inputs.is_floating_point() or inputs.dtype == torch.bool else inputs
     if inputs.dim() == 0 or len(inputs) < least:
-        raise InputError(f"x of {owner} must hold at least {least} example(s); got shape {tuple(inputs.shape)}.")
+        raise InputError(
+            f"{names[0]} of {owner} must hold at least {least} example(s); got shape {tuple(inputs.shape)}."
+        )
     if inputs.is_floating_point():
-        checks.finite("x", owner, inputs.numpy())
-    labels = checks.array("y", owner, torch.as_tensor(y).detach().cpu().numpy(), ndim=1, rows=len(inputs))
+        checks.finite(names[0], owner, inputs.numpy())
+    given_labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
+    labels = checks.array(names[1], owner, given_labels, ndim=1, rows=len(inputs))
     if labels.dtype.kind not in "iu":
-        raise InputError(f"y of {owner} must be whole numbers, the classes; got dtype {labels.dtype}.")
+        raise InputError(f"{names[1]} of {owner} must be whole numbers, the classes; got dtype {labels.dtype}.")
     with torch.no_grad():
         given = net(inputs[:1])
     if not isinstance(given, Tensor) or given.dim() != 2 or given.shape[1] < 2:
-        shape = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
-        raise InputError(f"model of {owner} must give one logit a class, at least two; got {shape} for one example.")
+        got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+        raise InputError(f"model of {owner} must give one logit a class, at least two; got {got} for one example.")
     classes = given.shape[1]
     if labels.min() < 0 or labels.max() >= classes:
         raise InputError(
-            f"y of {owner} must lie in 0 to {classes - 1}, the classes that the model has logits for; got "
+            f"{names[1]} of {owner} must lie in 0 to {classes - 1}, the classes that the model has logits for; got "
             f"{int(labels.min())} to {int(labels.max())}."
         )
-    where_true = torch.nn.functional.one_hot(torch.as_tensor(labels, dtype=torch.int64), classes).to(real)
+    where_true = torch.nn.functional.one_hot(torch.tensor(labels, dtype=torch.int64), classes).to(real)
     return net, inputs, lambda part: _signs(kind, where_true[part], classes)
 
 
@@ -232,8 +293,8 @@ def _note(found: Capture) -> None:
         )
 
 
-def _storage(out: str | Path | None, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _storage(out: str | Path | None, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
     if out is None:
-        return np.empty((n, n), dtype)
-    kernel: NDArray[Any] = np.lib.format.open_memmap(Path(out), mode="w+", dtype=dtype, shape=(n, n))
+        return np.empty(shape, dtype)
+    kernel: NDArray[Any] = np.lib.format.open_memmap(Path(out), mode="w+", dtype=dtype, shape=shape)
     return kernel

@@ -1,0 +1,55 @@
+"""winnow explain: what an example is interchangeable with, and what it contradicts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import options as o
+
+EXAMPLES = """
+Examples:
+
+    winnow explain digits c4912d6aa165cfbc
+
+    winnow explain fashion-mnist 5b3f1c0a9d2e7f46 --model lenet5 --epochs 5 --limit 2000 --json
+
+    winnow explain photos/ cats/0012.jpg --neighbours 10
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain", epilog=EXAMPLES)(explain)
+
+
+def explain(
+    data: o.Data,
+    id: Annotated[str, typer.Argument(help="The id of the example, as other commands write it.")],
+    neighbours: Annotated[int, typer.Option(help="The longest list of other examples.")] = 5,
+    model: o.Model = "auto",
+    epochs: o.Epochs = 30,
+    batch: o.Batch = 128,
+    optimizer: o.Optimizer = "adamw",
+    lr: o.Rate = None,
+    augment: o.Augment = None,
+    labels: o.Labels = None,
+    unreadable: o.Unreadable = "refuse",
+    image_size: o.Size = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Use only this many examples, drawn at random by class, and the one asked about.")
+    ] = None,
+    seed: o.Seed = 0,
+    as_json: o.Json = False,
+) -> None:
+    """Train once and say what an example is learned together with, what against, and whether its label fits."""
+    from ..pipeline.explaining import explain as find
+
+    source = o.opened(data, labels=labels, task=None, unreadable=unreadable, size=image_size)
+    recipe = o.recipe(epochs, batch, optimizer, lr, augment)
+    found = find(source, id, model=model, recipe=recipe, k=neighbours, limit=limit, seed=seed)
+    if as_json:
+        o.say_json(found.values())
+    else:
+        typer.echo(str(found))
