@@ -3,7 +3,8 @@
 Each example has a hidden hardness h. Easy ones (h below .35) are learned within a few epochs and end with a large
 margin, lie near the centre of their class, and are right even in models that never saw them. Hard ones (h above
 .65) are learned late, flip for as long as they are watched, lie far out, and are right mostly where they were
-trained on. Seeds share the hardness and nothing else, so halves of the seeds must agree.
+trained on. Their lpNTK features point away from that of their class, where those of easy ones lie close together.
+Seeds share the hardness and nothing else, so halves of the seeds must agree.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def planted(
     points = centres[labels] + rng.normal(size=(n, centres.shape[1])) * (0.05 + 0.8 * hardness**2)[:, None]
     gradients = rng.normal(size=(seeds, n, 6)) * (0.2 + hardness)[None, :, None]
     member = rng.random((models, n)) < 0.7
+    apart = np.random.default_rng([seed, 1]).normal(size=(seeds, n, 12)) * (0.02 + 0.6 * hardness**2)[None, :, None]
     chance = np.where(member, 0.99, 1 - 0.9 * hardness)
     ids = np.array([f"x{number:05d}" for number in rng.permutation(n)])
     return Planted(
@@ -80,6 +82,7 @@ def planted(
                 "embeddings": points.astype(np.float32),
                 "gradients": gradients.astype(np.float32),
                 "gradient_norms": np.sqrt(np.square(gradients).sum(axis=2)).astype(np.float32),
+                "lpntk": (np.eye(max(classes, 12))[labels, :12] + apart).astype(np.float32),
                 "ensemble_member": member.astype(np.uint8),
                 "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8),
             },
@@ -93,8 +96,8 @@ def as_task(made: Signals, task: str) -> Signals:
     if task == "classification":
         return made
     dropped = {
-        "regression": ("logits", "ensemble_member", "ensemble_correct"),
-        "unlabelled": ("losses", "gradients", "gradient_norms", "ensemble_member", "ensemble_correct"),
+        "regression": ("logits", "lpntk", "ensemble_member", "ensemble_correct"),
+        "unlabelled": ("losses", "gradients", "gradient_norms", "lpntk", "ensemble_member", "ensemble_correct"),
     }[task]
     labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
     return replace(

@@ -24,6 +24,8 @@ NOT_PER_EXAMPLE = {
     "class_prototype": "the class mean is that of the examples present",
     "forgetting": "never learned counts as the largest count present plus one",
     "random": "drawn for the sequence of examples present",
+    "interchangeability": "partners are counted among the examples present",
+    "contradiction": "support comes from the examples present",
 }
 NO_DIRECTION = {"random": "it knows nothing of the example"}
 NO_RELIABILITY = {"class_prototype": "embeddings have no seeds and nothing is drawn"}

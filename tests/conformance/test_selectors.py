@@ -20,8 +20,9 @@ SELECTORS = {method.name: method for method in list_selectors()}
 EVERY = pytest.mark.parametrize("name", sorted(SELECTORS))
 COUNTS = (60, 30, 8, 3)
 
-DRAWS = {"random", "strata", "beta"}  # must change with the seed
-SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate"}  # must not, where no two examples tie
+DRAWS = {"random", "strata", "beta", "lpntk_head", "lpntk_head_only"}  # must change with the seed
+# must not, where no two examples tie
+SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy"}
 
 
 @pytest.fixture(scope="module")

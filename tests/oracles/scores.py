@@ -148,6 +148,37 @@ def class_prototype(signals):
     return out
 
 
+def of_class(signals, i):
+    """The others of an example's class."""
+    return [j for j in range(len(signals)) if j != i and signals.labels[j] == signals.labels[i]]
+
+
+def dot(a, b):
+    return math.fsum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+
+
+def interchangeability(signals, threshold=0.75):
+    def partners(phi, i):
+        return sum(
+            dot(phi[i], phi[j]) / dot(phi[i], phi[i]) >= threshold
+            and dot(phi[i], phi[j]) / dot(phi[j], phi[j]) >= threshold
+            for j in of_class(signals, i)
+        )
+
+    return [-mean(partners(phi, i) for phi in signals.array("lpntk")) for i in range(len(signals))]
+
+
+def contradiction(signals, share=0.2):
+    def score(phi, i):
+        others = of_class(signals, i)
+        if not others:
+            return 0.0
+        nearest = sorted((cosine(phi[i], phi[j]) for j in others), reverse=True)[: max(1, round(share * len(others)))]
+        return (1 - mean(nearest)) / 2
+
+    return [mean(score(phi, i) for phi in signals.array("lpntk")) for i in range(len(signals))]
+
+
 def margin(signals):
     def value(s, i):
         p = sorted(probabilities(signals.logits[s, -1, i]))
@@ -217,6 +248,8 @@ TWINS = {
         memorization,
         prototype,
         class_prototype,
+        interchangeability,
+        contradiction,
         margin,
         entropy,
         confidence,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from tests.oracles.lpntk import algorithm_3, cosine, redundant_by_cover
 from winnow.seeds import stream
 
 
@@ -125,3 +126,64 @@ def beta_weights(scores, predictions, keep):
         s * p ** (a - 1) * (1 - p) ** (b - 1) * math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
         for s, p in zip(scores, predictions, strict=True)
     ]
+
+
+def part(gram, members):
+    return [[gram[i][j] for j in members] for i in members]
+
+
+def each_class(labels):
+    return [[i for i in range(len(labels)) if labels[i] == c] for c in sorted(set(labels))]
+
+
+def covered(gram, labels, least):
+    """Kept positions, and the cosine to its witness of each removed one."""
+    kept, far = [], {}
+    for members in each_class(labels):
+        for i, witness in zip(members, redundant_by_cover(part(gram, members), least), strict=True):
+            if witness < 0:
+                kept.append(i)
+            else:
+                far[i] = cosine(gram, i, members[witness])
+    return sorted(kept), far
+
+
+def lpntk_redundancy(gram, labels, size, least):
+    """At a given cosine that leaves no more than the size; the least covered come back."""
+    kept, far = covered(gram, labels, least)
+    return sorted(kept + sorted(far, key=lambda i: (far[i], i))[: size - len(kept)])
+
+
+def lpntk_paper(gram, size):
+    n = len(gram)
+    ratio = [max(gram[i][j] for j in range(n) if j != i) / gram[i][i] for i in range(n)]
+    return sorted(sorted(range(n), key=lambda i: (ratio[i], i))[:size])
+
+
+def cluster_places(gram, labels, share, kind):
+    """For each example the place of its cluster in its class by size, and whether it is a centre."""
+    place, centre = {}, {}
+    for members in each_class(labels):
+        centres, lists = algorithm_3(part(gram, members), max(1, round(share * len(members))), kind)
+        by_size = sorted(range(len(centres)), key=lambda c, lists=lists: (-len(lists[c]), c))
+        for c in range(len(centres)):
+            for i in [centres[c], *lists[c]]:
+                place[members[i]] = by_size.index(c)
+                centre[members[i]] = i == centres[c]
+    return place, centre
+
+
+def lpntk_head(gram, labels, size, least, share, kind, seed):
+    kept, _ = covered(gram, labels, least)
+    if len(kept) <= size:
+        return lpntk_redundancy(gram, labels, size, least)
+    place, centre = cluster_places(part(gram, kept), [labels[i] for i in kept], share, kind)
+    lot = stream(seed, "lpntk_head").permutation(len(kept))
+    going = sorted(range(len(kept)), key=lambda i: (centre[i], place[i], lot[i]))[: len(kept) - size]
+    return [kept[i] for i in range(len(kept)) if i not in going]
+
+
+def lpntk_head_only(gram, labels, size, share, kind, seed):
+    place, _ = cluster_places(gram, labels, share, kind)
+    lot = stream(seed, "lpntk_head_only").permutation(len(gram))
+    return sorted(sorted(range(len(gram)), key=lambda i: (place[i], lot[i]))[:size])

@@ -57,6 +57,7 @@ def image(n: int, side: int = 4) -> wn.Source:
         ("graph", "classification"),
         ("kcenter", "classification"),
         ("grand", "classification"),
+        ("lpntk_redundancy", "classification"),
         ("memorization", "classification"),
         ("random", "classification"),
         ("difficulty+strata", "regression"),
@@ -96,6 +97,7 @@ def test_seconds_of_recorded_outputs_by_hand() -> None:
         # 100 examples, 6 epochs, 3 seeds, 1 ms a step, 1/3 ms a look, 3 ms a gradient
         ("class_prototype", 2, 2 * 0.6 + 2 * 0.1 / 3),
         ("grand", 3, 3 * 0.6 + 3 * 0.3),
+        ("contradiction", 3, 3 * 0.6 + 3 * 0.3),
         ("memorization", 10, 10 * (0.7 * 0.6 + 0.1 / 3)),
         ("aum+graph", 3, 3 * 0.6 + 3 * 0.2 + 2 * 0.1 / 3),
         ("random", 0, 0.0),

@@ -140,6 +140,10 @@ def test_prototype_leaves_the_threads_of_faiss_as_they_were(small):
         ("tdds", {"window": 3, "decay": 0.3}),
         ("tdds", {"window": 14, "decay": 1.0}),
         ("tdds", {"window": 6, "difference": "loss"}),
+        ("interchangeability", {"threshold": 0.6}),
+        ("interchangeability", {"threshold": 0.95}),
+        ("contradiction", {"share": 1.0}),
+        ("contradiction", {"share": 0.01}),
     ],
 )
 def test_parameters_against_the_twin(name, options, small):

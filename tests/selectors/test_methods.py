@@ -20,6 +20,8 @@ from winnow.selectors.methods import Plan, method_names, needs_of, parse_method
         ("beta", ("dual", "beta", {}), {"logits"}),
         ("kcenter", (None, "kcenter", {}), {"embeddings"}),
         ("random", (None, "random", {}), set()),
+        ("lpntk_redundancy", (None, "lpntk_redundancy", {}), {"lpntk"}),
+        ("contradiction", ("contradiction", "rank", {"policy": "hard"}), {"lpntk"}),
         ("memorization", ("memorization", "rank", {"policy": "hard"}), {"ensemble_member", "ensemble_correct"}),
     ],
 )

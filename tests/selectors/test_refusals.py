@@ -49,6 +49,9 @@ REFUSALS = [
         lambda: select("beta", as_task(GOOD, "unlabelled"), keep=0.5, score="prototype"),
         "not for unlabelled data",
     ),
+    ("unknown rule", lambda: select("lpntk_redundancy", GOOD, keep=0.5, rule="covers"), "(nearest: 'cover')"),
+    ("cosine above one", lambda: select("lpntk_head", GOOD, keep=0.5, cosine=1.2), "cosine of selector 'lpntk_head'"),
+    ("no clusters", lambda: select("lpntk_head_only", GOOD, keep=0.5, clusters=0), "clusters of selector 'lpntk_head"),
     ("no neighbours", lambda: select("graph", GOOD, keep=0.5, k=0), "k of selector 'graph'"),
     ("negative gamma", lambda: select("graph", GOOD, keep=0.5, gamma=-1), "gamma of selector 'graph'"),
     (

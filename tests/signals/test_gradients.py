@@ -14,9 +14,9 @@ from tests.signals.small import digits, noise, rows
 from winnow.engine import Local
 from winnow.errors import NotDefinedError
 from winnow.models import build
+from winnow.models.projection import SparseProjection
 from winnow.signals import gradients as room
 from winnow.signals.gradients import example_gradients
-from winnow.signals.projection import SparseProjection
 from winnow.training import Feed, Recipe
 
 RECIPE = Recipe()

@@ -31,6 +31,7 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
         "embeddings_again": (60, 128),
         "gradients": (2, 60, 32),
         "gradient_norms": (2, 60),
+        "lpntk": (2, 60, 32),
         "ensemble_member": (10, 60),
         "ensemble_correct": (10, 60),
     }
@@ -49,6 +50,7 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
         (("losses",), {"logits", "losses"}),
         ("gradient_norms", {"gradient_norms"}),
         ("gradients", {"gradients", "gradient_norms"}),
+        ("lpntk", {"lpntk"}),
         ("embeddings", {"embeddings", "embeddings_again"}),
         ("ensemble", {"ensemble_member", "ensemble_correct"}),
     ],
@@ -86,6 +88,19 @@ def test_embeddings_enter_the_last_layer_of_the_first_trained_network(everything
     np.testing.assert_allclose(everything.canonical().embeddings, wanted, rtol=1e-3, atol=2e-5)
 
 
+def test_lpntk_is_that_of_each_seeds_network_at_the_end_of_training(everything: wn.Signals) -> None:
+    for which in (0, 1):
+        twin = watch(digits(), "mlp", QUICK, which)
+        wanted = wn.lpntk.features(twin.model, twin.inputs, twin.targets, project=32, seed=0)
+        np.testing.assert_allclose(everything.canonical().arrays["lpntk"][which], wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_lpntk_of_many_is_lpntk_of_a_few(monkeypatch: pytest.MonkeyPatch, everything: wn.Signals) -> None:
+    monkeypatch.setattr("winnow.signals.tangents.CHUNK", 25)
+    few = wn.observe(digits(), "mlp", QUICK, 2, "lpntk", gradient_dim=32, engine=ONE)
+    np.testing.assert_allclose(few.arrays["lpntk"], everything.arrays["lpntk"], rtol=1e-4, atol=1e-4)
+
+
 def test_a_named_layer_can_be_asked_for() -> None:
     found = wn.observe(digits(30), "mlp", QUICK, 1, "embeddings", layer="linear1", engine=ONE)
     assert found.embeddings.shape == (30, 256)
@@ -104,7 +119,7 @@ def test_seeds_differ_and_the_same_seed_gives_the_same_bits() -> None:
 
 
 def test_workers_change_no_bit(everything: wn.Signals) -> None:
-    want = ("logits", "embeddings", "gradients")
+    want = ("logits", "embeddings", "gradients", "lpntk")
     two = wn.observe(digits(), "mlp", QUICK, 2, want, gradient_dim=32, engine=Local(workers=2))
     for name, values in two.arrays.items():
         assert values.tobytes() == everything.arrays[name].tobytes(), name
@@ -132,7 +147,7 @@ def test_regression_is_observed_where_it_is_defined() -> None:
     assert seen.losses[:, -1].mean() < seen.losses[:, 0].mean()
 
 
-@pytest.mark.parametrize("want", ["logits", "ensemble"])
+@pytest.mark.parametrize("want", ["logits", "ensemble", "lpntk"])
 def test_regression_has_no_classes_to_observe(want: str) -> None:
     with pytest.raises(NotDefinedError, match="classification"):
         wn.observe(rows(task="regression"), "mlp", QUICK, 1, want)

@@ -10,6 +10,7 @@ Arrays by name; the example axis is always the same ids in the same order.
 | `embeddings_again` | n x d | the same by the next seed's network: how far a score depends on the training |
 | `gradients` | seeds x n x p | loss gradient of that one example, randomly projected unless asked otherwise |
 | `gradient_norms` | seeds x n | exact L2 norm of that gradient, all parameters |
+| `lpntk` | seeds x n x p | lpNTK feature of that example by the trained network, randomly projected |
 | `ensemble_member` | models x n | 1 where the example was in the training set of that model |
 | `ensemble_correct` | models x n | 1 where that model predicts the example's label |
 """
@@ -42,6 +43,7 @@ EXAMPLE_AXIS = {
     "embeddings_again": 0,
     "gradients": 1,
     "gradient_norms": 1,
+    "lpntk": 1,
     "ensemble_member": 1,
     "ensemble_correct": 1,
 }

@@ -29,7 +29,7 @@ def observe(
     want: Annotated[
         list[str] | None,
         typer.Option(
-            help="logits, losses, embeddings, gradients, gradient_norms or ensemble; may be given several times."
+            help="logits, losses, embeddings, gradients, gradient_norms, lpntk or ensemble; may be given several times."
         ),
     ] = None,
     mode: Annotated[str, typer.Option(help="eval (after each epoch) or train (as training goes, free).")] = "eval",

@@ -29,8 +29,8 @@ from torch import nn
 
 from .. import checks
 from ..errors import InputError
+from ..models.projection import SparseProjection
 from ..progress import task
-from ..signals.projection import SparseProjection
 from .layers import Capture, capture
 
 __all__ = ["KINDS", "cross", "features", "gram"]

@@ -35,6 +35,7 @@ __all__ = [
     "contradictions",
     "neighbours",
     "relations",
+    "unsupported",
 ]
 
 KINDS = ("interchangeable", "unrelated", "contradictory")
@@ -252,13 +253,33 @@ def contradictions(
         raise InputError(f"labels of contradictions must be of at least 2 classes; got only {int(classes[0])}.")
     k = kernel.n if k is None else min(checks.integer("k", "contradictions", k, low=1), kernel.n)
     members = [np.flatnonzero(places == c) for c in range(classes.size)]
+    every = _unsupported(kernel, members, share)
+    order = np.argsort(-every, kind="stable")[:k]
+    suggested, witness = _suggested(kernel, order, places, members, share)
+    return Contradictions(order, every[order], classes[suggested], witness, every)
+
+
+def unsupported(gram: ArrayLike | FeatureRows, labels: ArrayLike, share: float = 0.2) -> Vector:
+    """The score of `contradictions` for each example, and nothing else; one class will do.
+
+    Parameters
+    ----------
+    gram, labels, share
+        As for `contradictions`.
+    """
+    share = checks.fraction("share", "unsupported", share)
+    kernel = opened("unsupported", gram)
+    classes, places = grouped("unsupported", labels, kernel.n)
+    return _unsupported(kernel, [np.flatnonzero(places == c) for c in range(classes.size)], share)
+
+
+def _unsupported(kernel: Kernel, members: list[Positions], share: float) -> Vector:
+    """(1 - support) / 2 of each example; 0 for one that is alone in its class."""
     every = np.zeros(kernel.n)
     for positions in track(members, "contradictions"):
         if positions.size > 1:
             every[positions] = (1.0 - _support(kernel.only(positions), share)) / 2.0
-    order = np.argsort(-every, kind="stable")[:k]
-    suggested, witness = _suggested(kernel, order, places, members, share)
-    return Contradictions(order, every[order], classes[suggested], witness, every)
+    return every
 
 
 def _support(kernel: Kernel, share: float) -> Vector:

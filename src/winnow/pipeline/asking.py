@@ -201,7 +201,7 @@ def _rehearse(source: Source, request: Request) -> None:
         arrays.pop("logits")
     else:
         member = memberships(n, BLOCK, 0)
-        arrays |= {"ensemble_member": member, "ensemble_correct": member}
+        arrays |= {"ensemble_member": member, "ensemble_correct": member, "lpntk": rng.random((2, n, 4))}
     labels = {"classification": np.arange(n) % kinds, "regression": rng.random(n), "unlabelled": None}[source.task]
     classes = tuple(map(str, range(kinds))) if source.task == "classification" else ()
     signals = Signals(np.arange(n), arrays, source.task, labels, classes, tuple(range(1, epochs + 1)), epochs)

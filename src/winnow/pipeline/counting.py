@@ -41,6 +41,7 @@ class Counts:
     dynamics: bool
     gradients: bool
     projected: bool  # or their norms alone
+    tangents: bool  # lpNTK features
     dim: int
     parameters: int
     activations: int  # numbers that the layers give
@@ -87,13 +88,14 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
     classes = source.outputs if source.task == "classification" else 0
     dynamics = bool(needs & {"logits", "losses"})
     gradients = bool(needs & {"gradients", "gradient_norms"})
+    tangents = "lpntk" in needs
     embedded = min(2, seeds) if "embeddings" in needs else 0  # by the first seed's network and by the second's
-    watched = seeds if dynamics or gradients else embedded
+    watched = seeds if dynamics or gradients or tangents else embedded
     if source.task == "unlabelled":
         dynamics, watched, embedded = False, 0, min(1, len(needs))
     members = USUAL["ensemble"] if needs & {"ensemble_member", "ensemble_correct"} else 0
     recorded = 4 * epochs * (1 + classes) if dynamics else 0
-    own = 4 * gradients + 4 * USUAL["gradient_dim"] * ("gradients" in needs)
+    own = 4 * gradients + 4 * USUAL["gradient_dim"] * (("gradients" in needs) + tangents)
     text = 8.0 if source.ids.dtype.kind == "i" else len("\n".join(source.ids.tolist()).encode()) / len(source)
     dim, activations = _sizes(source, network, embedded)
     return Counts(
@@ -107,6 +109,7 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
         dynamics=dynamics,
         gradients=gradients,
         projected="gradients" in needs,
+        tangents=tangents,
         dim=dim,
         parameters=0 if network is None else sum(p.numel() for p in network.parameters()),
         activations=activations,

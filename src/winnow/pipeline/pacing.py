@@ -18,6 +18,7 @@ from ..selectors.graph import nearest
 from ..selectors.selecting import select
 from ..signals.embedding import embeddings_of
 from ..signals.gradients import example_gradients
+from ..signals.tangents import tangent_features
 from ..training import Feed, Recipe, predict, train
 from ..training.recorder import Recorder
 from .asking import Request
@@ -79,6 +80,8 @@ def measured(item: tuple[Source, torch.nn.Module | None, Recipe, Counts]) -> Pac
 
     dim = USUAL["gradient_dim"] if counts.projected else None
     gradient = _timed(lambda: example_gradients(network, few, recipe, dim, 0)) if counts.gradients else 0.0
+    if counts.tangents:
+        gradient += _timed(lambda: tangent_features(network, few, USUAL["gradient_dim"], 0))
     return Pace(step + again, _timed(look) / len(few) + again, gradient / len(few) + again, ready)
 
 

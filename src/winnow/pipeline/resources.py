@@ -196,7 +196,7 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
         "making ready": passes * n * pace.ready,
         "training": counts.watched * counts.epochs * n * pace.step,
         "recording": counts.watched * counts.epochs * n * pace.look if counts.dynamics else 0.0,
-        "gradients": counts.watched * n * pace.gradient if counts.gradients else 0.0,
+        "gradients": counts.watched * n * pace.gradient if counts.gradients or counts.tangents else 0.0,
         "embeddings": counts.embedded * n * pace.look,
     }
     member = n * ((1 + INSIDE) * pace.ready + INSIDE * counts.epochs * pace.step + pace.look)
@@ -218,7 +218,7 @@ def _memory(counts: Counts) -> dict[str, float]:
     names = n * (counts.name + counts.label)
     size = max(1, counts.parameters)
     rows = max(1, min(256, CHUNK_NUMBERS // size))
-    gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients else 0
+    gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients or counts.tangents else 0
     network = 16 * size + 8 * counts.batch * counts.activations  # weights, gradients, two moments; a batch both ways
     feeds = counts.held * (2 * INSIDE + 1 if counts.members else 1)
     job = feeds + 2.25 * n * counts.recorded + max(network, gradients) + 6 * names

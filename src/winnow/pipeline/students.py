@@ -18,8 +18,8 @@ from ..artefacts import Signals, Source
 from ..errors import DivergedError, NotDefinedError
 from ..models import build
 from ..models.identity import describe as describe_model
+from ..models.projection import SparseProjection
 from ..seeds import number as seed_number
-from ..signals.projection import SparseProjection
 from ..store import fingerprint
 from ..training import Feed, Recipe, predict, train
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from .aum import aum
 from .class_prototype import class_prototype
 from .confidence import confidence
+from .contradiction import contradiction
 from .difficulty import difficulty
 from .dual import dual
 from .dynamic_uncertainty import dynamic_uncertainty
@@ -19,6 +20,7 @@ from .el2n import el2n
 from .entropy import entropy
 from .forgetting import forgetting
 from .grand import grand
+from .interchangeability import interchangeability
 from .margin import margin
 from .memorization import memorization
 from .prototype import prototype
@@ -29,6 +31,7 @@ __all__ = [
     "aum",
     "class_prototype",
     "confidence",
+    "contradiction",
     "difficulty",
     "dual",
     "dynamic_uncertainty",
@@ -36,6 +39,7 @@ __all__ = [
     "entropy",
     "forgetting",
     "grand",
+    "interchangeability",
     "margin",
     "memorization",
     "prototype",

@@ -13,9 +13,24 @@ from .beta import beta
 from .graph import graph
 from .herding import herding
 from .kcenter import kcenter
+from .lpntk_head import lpntk_head
+from .lpntk_head_only import lpntk_head_only
+from .lpntk_redundancy import lpntk_redundancy
 from .moderate import moderate
 from .random import random
 from .rank import rank
 from .strata import strata
 
-__all__ = ["beta", "graph", "herding", "kcenter", "moderate", "random", "rank", "strata"]
+__all__ = [
+    "beta",
+    "graph",
+    "herding",
+    "kcenter",
+    "lpntk_head",
+    "lpntk_head_only",
+    "lpntk_redundancy",
+    "moderate",
+    "random",
+    "rank",
+    "strata",
+]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from torch.func import functional_call, grad, vmap
 
 from ..errors import NotDefinedError
+from ..models.projection import SparseProjection
 from ..training.feed import Feed
 from ..training.loop import device_of, example_losses
 from ..training.recipe import Recipe
-from .projection import SparseProjection
 
 __all__ = ["example_gradients"]
 

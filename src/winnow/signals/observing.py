@@ -32,11 +32,12 @@ from ..training.recorder import Recorder
 from .embedding import embeddings_of
 from .ensemble import memberships
 from .gradients import example_gradients
+from .tangents import tangent_features
 
 __all__ = ["WANTS", "observe"]
 
 EMBEDDINGS = ("embeddings", "embeddings_again")  # by the first seed's network, and by the second's
-WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "ensemble")
+WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "lpntk", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,16 @@ def observe(
     want
         Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
         the second's to tell how reliable scores of them are),
-        `gradients` (projected) and `gradient_norms` (exact), `ensemble` (for memorization); None is `logits`, or
-        `losses` for a regression target.
+        `gradients` (projected) and `gradient_norms` (exact), `lpntk` (projected features of the labelled pseudo neural
+        tangent kernel of the trained network), `ensemble` (for memorization); None is `logits`, or `losses` for a
+        regression target.
     mode
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
         forward pass; `train` keeps the outputs that training computes anyway.
     gradient_epoch
         After which epoch gradients are taken; a tenth of the training unless given.
     gradient_dim
-        Length of a projected gradient.
+        Length of a projected gradient or lpNTK feature.
     ensemble
         How many models on random 70 % subsets, a multiple of ten.
     layer
@@ -167,9 +169,9 @@ def _checked(
             f"observe trains on labels, and source {source.name!r} has none; "
             "wn.embed(source, model) gives signals without labels."
         )
-    if source.task == "regression" and {"logits", "ensemble"} & set(words):
+    if source.task == "regression" and {"logits", "ensemble", "lpntk"} & set(words):
         raise NotDefinedError(
-            "logits and ensemble are defined for classification; for a regression target observe "
+            "logits, ensemble and lpntk are defined for classification; for a regression target observe "
             "want=('losses',), 'embeddings' or 'gradients'."
         )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
@@ -236,6 +238,8 @@ def _observe_seed(job: tuple[Source, Observation, int, str | None]) -> Signals:
     )
     if embeddings is not None:
         arrays[embeddings] = embeddings_of(model, feed, what.recipe, what.layer)
+    if "lpntk" in what.want:
+        arrays["lpntk"] = tangent_features(model, feed, what.gradient_dim, what.seed)[None]
     epochs: tuple[int, ...] = ()
     if dynamics:
         seen = recorder.signals()

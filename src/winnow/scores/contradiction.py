@@ -1,0 +1,40 @@
+"""Contradiction: how little an example's own class supports it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import checks, registry
+from ..artefacts import Signals
+from .arithmetic import labels_of
+
+__all__ = ["contradiction"]
+
+
+@registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)")
+def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64]:
+    """How little its class pulls with it: 0 fully, 1/2 not at all, 1 against it.
+
+    mean over seeds of (1 - support) / 2, where support is the mean of the largest cosines phi.phi' / |phi| |phi'| of
+    its lpNTK feature with others of its class, over a share of them. Appendix C.3 points at it: what is not
+    interchangeable with its class is an outlier of it, often a wrong label. `lpntk.contradictions` says more of each.
+    An example alone in its class scores 0.
+
+    Parameters
+    ----------
+    signals
+        With `lpntk`, and labels.
+    share
+        The part of a class, in (0, 1], that the mean is taken over.
+    """
+    from ..lpntk import FeatureRows
+    from ..lpntk.observed import with_length
+    from ..lpntk.relating import unsupported
+
+    checks.fraction("share", "score 'contradiction'", share)
+    labels, seeds = labels_of(signals), signals.array("lpntk")
+    total = np.zeros(len(signals))
+    for rows in map(with_length, seeds):
+        total += unsupported(FeatureRows(rows), labels, share)
+    return total / len(seeds)

@@ -1,0 +1,77 @@
+"""lpNTK head: without redundant examples, and with fewer of what most of a class looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import checks, registry
+from ..seeds import stream
+from .pool import Choice, Pool
+from .tangents import class_labels, cluster_ranks, kernel_rows, least_covered
+
+__all__ = ["lpntk_head"]
+
+
+@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
+def lpntk_head(
+    pool: Pool,
+    size: int,
+    *,
+    seed: int = 0,
+    rule: str = "cover",
+    cosine: float = 0.97,
+    clusters: float = 0.1,
+    kind: str = "raw",
+) -> Choice:
+    """Remove redundant examples, cluster what remains of each class, then thin the largest cluster at random.
+
+    Section 4.2. Redundant examples are removed (`lpntk.redundant`); what remains of each class is clustered by
+    farthest points on the lpNTK, the mean over seeds (`lpntk.farthest_points`); then examples of the classes' largest
+    clusters, all together, are drawn and dropped until the size is reached, where the paper drops a tenth of them.
+    If that is not enough, the next largest clusters follow, and centres go last of all. If the redundant ones were
+    too many, the least covered come back.
+
+    Parameters
+    ----------
+    pool
+        With lpntk, and class labels.
+    size
+        How many to keep.
+    seed
+        Of what is dropped from a cluster.
+    rule
+        Of redundancy: `cover`, or `paper`, as published and much worse than random.
+    cosine
+        The least cosine of a removed example and its witness, in (0, 1]; for `cover`.
+    clusters
+        Clusters of a class as a share of its remaining examples, in (0, 1].
+    kind
+        `raw` clusters by the kernel, as the paper does, so that clusters beside the largest are mostly of one
+        example; `cosine` by direction.
+    """
+    from ..lpntk import FeatureRows, farthest_points, redundant
+
+    owner = "selector 'lpntk_head'"
+    rule = checks.choice("rule", owner, rule, ("cover", "paper"))
+    least = checks.fraction("cosine", owner, cosine)
+    share = float(checks.fraction("clusters", owner, clusters))
+    kind = checks.choice("kind", owner, kind, ("raw", "cosine"))
+    if size == pool.n:
+        return Choice(np.arange(pool.n), certificate={"redundant": 0, "thinned": 0, "beyond_head": 0})
+    rows, labels = kernel_rows(pool), class_labels(pool)
+    found = redundant(FeatureRows(rows), rule, least, labels if rule == "cover" else None)
+    spare = found.kept.size - size
+    if spare <= 0:
+        kept = np.concatenate([found.kept, least_covered(rows, found)[:-spare]]) if spare else found.kept
+        return Choice(np.sort(kept), certificate={"redundant": pool.n - size, "thinned": 0, "beyond_head": 0})
+    around = farthest_points(FeatureRows(rows[found.kept]), share, kind, labels[found.kept])
+    ranks = cluster_ranks(around)
+    centre = np.zeros(ranks.size, dtype=bool)
+    centre[around.centres] = True
+    order = np.lexsort((stream(seed, "lpntk_head").permutation(ranks.size), ranks, centre))
+    about = {
+        "redundant": int(found.removed.size),
+        "thinned": int(spare),
+        "beyond_head": int((ranks[order[:spare]] > 0).sum()),
+    }
+    return Choice(np.sort(found.kept[order[spare:]]), certificate=about)

@@ -1,0 +1,48 @@
+"""lpNTK head only: for small budgets, nothing but what most of a class looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import checks, registry
+from ..seeds import stream
+from .pool import Choice, Pool
+from .tangents import class_labels, cluster_ranks, kernel_rows
+
+__all__ = ["lpntk_head_only"]
+
+
+@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
+def lpntk_head_only(pool: Pool, size: int, *, seed: int = 0, clusters: float = 0.1, kind: str = "raw") -> Choice:
+    """Draw from the largest cluster of each class and leave the tail out.
+
+    Appendix E.2, for budgets of a few per cent: each class is clustered by farthest points on the lpNTK, the mean
+    over seeds (`lpntk.farthest_points`), and the subset is drawn uniformly from the classes' largest clusters, all
+    together. A size beyond them goes on to the next largest.
+
+    Parameters
+    ----------
+    pool
+        With lpntk, and class labels.
+    size
+        How many to keep.
+    seed
+        Of the draw.
+    clusters
+        Clusters of a class as a share of its examples, in (0, 1].
+    kind
+        `raw` clusters by the kernel, as the paper does; `cosine` by direction.
+    """
+    from ..lpntk import FeatureRows, farthest_points
+
+    owner = "selector 'lpntk_head_only'"
+    share = float(checks.fraction("clusters", owner, clusters))
+    kind = checks.choice("kind", owner, kind, ("raw", "cosine"))
+    if size == pool.n:
+        return Choice(np.arange(pool.n))
+    around = farthest_points(FeatureRows(kernel_rows(pool)), share, kind, class_labels(pool))
+    ranks = cluster_ranks(around)
+    kept = np.lexsort((stream(seed, "lpntk_head_only").permutation(pool.n), ranks))[:size]
+    return Choice(
+        np.sort(kept), certificate={"head": int((ranks == 0).sum()), "beyond_head": int((ranks[kept] > 0).sum())}
+    )
