@@ -24,32 +24,36 @@ WIDE = 0.3  # an interval of more than 30 points holds nearly anything
 TABLE = Path(__file__).parents[2] / "docs/studies/pruning-table.md"
 
 
-def measured(table: str) -> dict[tuple[str, float], float]:
-    """Accuracies of the study by method and fraction, from its table."""
+def measured(table: str) -> dict[tuple[str, float], str]:
+    """Accuracies of the study with half their interval, by method and fraction, from its table."""
     found = {}
     for line in table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        values = [re.match(r"\d+\.\d+", cell) for cell in cells[1:]]
+        values = [re.match(r"\d+\.\d+ ± \d+\.\d+", cell) for cell in cells[1:]]
         if len(cells) == 5 and values[0]:
             pairs = zip((1.0,) if cells[0] == "everything" else FRACTIONS, values, strict=False)
-            found |= {(cells[0], fraction): float(value.group()) for fraction, value in pairs if value}
+            found |= {(cells[0], fraction): value.group() for fraction, value in pairs if value}
     return found
 
 
-def rows(plan: Plan, truth: dict[tuple[str, float], float]) -> list[str]:
+def rows(plan: Plan, truth: dict[tuple[str, float], str]) -> list[str]:
     """Lines of the table: what was forecast, what was measured, the miss in points."""
     forecast = {(row.policy, row.keep): row for row in plan.forecasts}
     asked = [("random", 1.0, "everything")]
     asked += [(policy, keep, name) for policy, names in BESIDE.items() for name in names for keep in FRACTIONS]
-    lines = ["| kept | policy | forecast (95 %) | measured | miss, points | inside |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| kept | policy | forecast (95 %) | measured, 5 seeds | miss, points | inside |",
+        "|---|---|---|---|---|---|",
+    ]
     for policy, keep, name in asked:
-        told, came = forecast[policy, keep], truth[name, keep]
+        told, seen = forecast[policy, keep], truth[name, keep]
+        came = float(seen.split()[0])
         inside = "yes" if 100 * told.low <= came <= 100 * told.high else "no"
         inside = "too wide to tell" if inside == "yes" and told.high - told.low > WIDE else inside
         lines.append(
             f"| {keep:g} | {policy if name == policy or keep == 1 else f'{policy} ({name})'} "
             f"| {100 * told.accuracy:.1f} ({100 * told.low:.1f} to {100 * told.high:.1f}) "
-            f"| {came:.2f} | {came - 100 * told.accuracy:+.1f} | {inside} |"
+            f"| {seen} | {came - 100 * told.accuracy:+.1f} | {inside} |"
         )
     return lines
 

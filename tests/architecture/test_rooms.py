@@ -13,7 +13,7 @@ PACKAGE = Path(winnow.__file__).parent
 
 # Top to bottom, as the design draws them. A room may import itself and anything before it.
 ROOMS = [
-    "errors", "checks", "seeds", "progress", "store", "artefacts", "registry",
+    "errors", "checks", "compiling", "seeds", "progress", "store", "artefacts", "registry",
     "engine", "data", "theory", "moments", "models", "training", "lpntk", "signals", "influence", "scores",
     "selectors", "relabel", "narrowing", "evaluation", "report", "view", "pipeline", "cli",
 ]  # fmt: skip

@@ -7,8 +7,9 @@ from tests.oracles import lpntk as twins
 from winnow.errors import InputError, UnknownNameError
 from winnow.lpntk import kernel_rows
 from winnow.lpntk import relating as module
+from winnow.lpntk.contradicting import contradictions
 from winnow.lpntk.kernel_rows import FeatureRows
-from winnow.lpntk.relating import KINDS, contradictions, neighbours, relations
+from winnow.lpntk.relating import KINDS, neighbours, relations
 
 
 def features(n, p, seed, spread=0.3):

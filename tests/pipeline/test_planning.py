@@ -16,9 +16,10 @@ import winnow as wn
 from tests.signals.small import Counting, rows, shuffled
 from winnow.engine import Local
 from winnow.errors import InputError, NotDefinedError, StoreError, UnknownNameError
-from winnow.pipeline import advising, plan, planning
+from winnow.pipeline import advising, commanding, plan
 from winnow.pipeline.advising import choice_of, how_far
 from winnow.pipeline.asking import request_of
+from winnow.pipeline.commanding import Options
 from winnow.pipeline.forecasting import KEEPS
 from winnow.pipeline.judging import CARE, NOT, TRUSTED, Check, Verdict, considering
 from winnow.pipeline.piloting import Look
@@ -39,7 +40,7 @@ class Nothing:
 
 @pytest.fixture(autouse=True)
 def _no_timing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "estimate", lambda source, **asked: Nothing())
+    monkeypatch.setattr(commanding, "estimate", lambda source, **asked: Nothing())
 
 
 def world(n: int = 3000, flipped: float = 0.0, seed: int = 0) -> wn.Source:
@@ -68,7 +69,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def clean() -> Plan:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "estimate", lambda source, **asked: Nothing())
+        patch.setattr(commanding, "estimate", lambda source, **asked: Nothing())
         return plan(world())
 
 
@@ -329,7 +330,7 @@ def test_a_hit_is_within_a_point_or_two_standard_errors() -> None:
 def test_the_command_runs_what_was_advised(policy: str, keep: float, epochs: int, said: str) -> None:
     source = world(3000)
     recipe = wn.Recipe(epochs=epochs)
-    options = planning._Options(source, "auto", "mlp", recipe, 3, 0.5, "data", 0, None)
+    options = Options(source, "auto", "mlp", recipe, 3, 0.5, "data", 0, None)
     method, extra = options.chosen(policy, keep)
     line = options.command(f"--keep {keep:g}", method, extra)
     assert said in line

@@ -99,11 +99,19 @@ CASES = [
     ("errors that do not vary", "wn.theory.fit_scaling([1, 2, 4, 8, 16], [0.3] * 5)"),
     ("errors that rise", "wn.theory.fit_scaling([1, 2, 4, 8, 16], [0.1, 0.2, 0.3, 0.4, 0.5])"),
     ("runs of different length", "wn.theory.pareto([100, 200], [0.5], [0.1, 0.2])"),
+    # planning and lpNTK
+    ("a plan of what is not a source", "wn.plan(np.zeros((3, 2)))"),
+    ("a pilot larger than the data", "wn.plan(src, pilot=True, pilot_size=10**6)"),
+    ("a label without a logit", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 2])"),
+    ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
+    ("an unknown kind of kernel", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 1], 'ntk')"),
+    ("a kernel that is not square", "wn.lpntk.redundant(np.ones((2, 3)))"),
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),
     ("a run directory that is something else", "winnow prune rows.csv --keep 0.5 --out empty/../photos"),
     ("a run that is not there", "winnow score el2n nowhere"),
+    ("an example that is not there", "winnow explain rows.csv no-such-id --labels label"),
     ("a parameter without a value", "winnow score el2n run --set epoch"),
 ]  # fmt: skip
 

@@ -8,12 +8,13 @@ cover; `farthest_points` spreads centres over the data. These take any kernel: a
 
 from __future__ import annotations
 
+from .contradicting import Contradictions, contradictions
 from .farthest import FarthestPoints, farthest_points
 from .forgetting import Forgetting, ForgettingReport, forgetting_report, predict_forgetting
 from .kernel import cross, features, gram
 from .kernel_rows import FeatureRows
 from .redundancy import Redundancy, redundant
-from .relating import Contradictions, Neighbours, Relations, contradictions, neighbours, relations
+from .relating import Neighbours, Relations, neighbours, relations
 
 __all__ = [
     "Contradictions",

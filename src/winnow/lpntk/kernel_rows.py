@@ -9,19 +9,18 @@ whole diagonal and a sample of its other entries checked at the door, and each b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..errors import InputError
 from ..seeds import stream
 
-__all__ = ["FeatureRows", "Kernel", "Positions", "compiled", "grouped", "opened", "rounding", "spans"]
+__all__ = ["FeatureRows", "Kernel", "Positions", "grouped", "opened", "rounding", "spans"]
 
 Positions = NDArray[np.int64]
 Part = slice | Positions
@@ -30,9 +29,6 @@ _SCANNED = 8192  # a Gram matrix of so many examples, half a gigabyte of float64
 _SAMPLED = 1 << 14  # pairs of entries compared in a larger one
 _TILE = 1024
 _ASYMMETRY = 1e-4  # of the product of the two lengths; kernels summed in single precision reach 1e-6
-
-F = TypeVar("F", bound=Callable[..., Any])
-compiled: Callable[[F], F] = njit(cache=True, nogil=True)  # numba's own decorator has no types
 
 
 class Kernel(Protocol):

@@ -9,7 +9,6 @@ part of the answer (`judging`). Where the pilot's measurements contradict it, th
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,10 @@ from ..store import Run
 from ..training.recipe import Recipe, recipe_of
 from .advising import advice_of, calibration_of, choice_of, failed, forecasts_of, how_far, pilot_of
 from .asking import choose_method
+from .commanding import Options
 from .judging import checks_of, considering, forecaster, judge
 from .piloting import Pilot, parts, run_pilot
 from .plans import Plan
-from .resources import estimate
 from .students import Network, Student, labels_of, linear
 
 __all__ = ["plan"]
@@ -136,7 +135,7 @@ def plan(
     }
     asked = {"command": "plan", "source": source.fingerprint, **settings}
     name = shlex.quote(source.name) if called is None else called
-    options = _Options(source, method, model, how, seeds, float(match_iterations), name, seed, engine)
+    options = Options(source, method, model, how, seeds, float(match_iterations), name, seed, engine)
     with Run.opened(out, asked) as run:
         about = record("plan", settings, {"source": source.provenance})
         if sizes is None:
@@ -158,85 +157,6 @@ def plan(
     return made
 
 
-@dataclass(frozen=True, eq=False)
-class _Options:
-    """What the method, its cost and its command line depend on."""
-
-    source: Source
-    method: str
-    model: Any
-    recipe: Recipe
-    seeds: int
-    match_iterations: float
-    called: str
-    seed: int
-    engine: Engine | None
-
-    def chosen(self, policy: str, keep: float) -> tuple[str, str]:
-        """The method for a policy, and its option on the command line."""
-        if self.method != "auto" or policy == "random":
-            return (self.method if self.method != "auto" else "random"), ""
-        early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
-        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, and covers below
-        name = choose_method(self.source.task, near, self.recipe.epochs, early).name
-        return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
-
-    def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
-        """The line to type; only what differs from the usual is said."""
-        usual, how = Recipe(), self.recipe
-        said = [f"winnow {start} {self.called} {goal}" + (f" --method {method}{extra}" if method != "auto" else "")]
-        said += [f"--model {self.model}"] if isinstance(self.model, str) and self.model != "auto" else []
-        for name in ("epochs", "batch", "optimizer", "lr"):
-            if getattr(how, name) != getattr(usual, name):
-                said.append(f"--{name} {getattr(how, name)}")
-        said += [f"--augment {word}" for word in how.augment]
-        said += [f"--seeds {self.seeds}"] if self.seeds != 3 else []
-        said += [f"--match-iterations {self.match_iterations:g}"] if self.match_iterations else []
-        return " ".join(said + ([f"--seed {self.seed}"] if self.seed else []))
-
-    def next(self, policy: str, keep: float, method: str, extra: str, own: bool) -> str:
-        """What to type next: the pruning, or a pilot of one's own network where a linear student stood in."""
-        if not own:
-            return self.command("--pilot", self.method, start="plan")
-        return "" if policy == "everything" else self.command(f"--keep {keep:g}", method, extra)
-
-    def caveats(self, policy: str) -> list[str]:
-        """What the forecast or the command line does not cover."""
-        said = []
-        if self.method not in ("auto", "random") and policy != "everything":
-            said.append(
-                f"The forecast is for that policy, not for {self.method}, which may keep other examples: nothing is "
-                "forecast of it but its cost."
-            )
-        usual = Recipe()
-        unsaid = [
-            name
-            for name in vars(usual)
-            if name not in ("epochs", "batch", "optimizer", "lr", "augment")
-            and getattr(self.recipe, name) != getattr(usual, name)
-        ]
-        unsaid += [] if isinstance(self.model, str) else ["model"]
-        if unsaid and policy != "everything":
-            said.append(f"The command line cannot say your {', '.join(unsaid)}: run it from Python with wn.prune.")
-        return said
-
-    def resources(self, method: str, keep: float, seconds_per_example: float | None) -> dict[str, Any]:
-        """What the method will need, in plain values."""
-        found = estimate(
-            self.source,
-            method=method,
-            model=self.model,
-            recipe=self.recipe,
-            seeds=self.seeds,
-            keep=keep,
-            match_iterations=self.match_iterations,
-            seconds_per_example=seconds_per_example,
-            engine=self.engine,
-        )
-        plain = {name: value for name, value in vars(found).items() if not name.startswith("_")}
-        return {**plain, "sentences": found.sentences()}
-
-
 def _embeddings(source: Source, given: Signals | ArrayLike | None) -> Signals | None:
     """Embeddings by id, of every example."""
     if given is None or isinstance(given, Signals):
@@ -256,19 +176,21 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     held = min(HELD, n // SHARE)
     if wanted is None:
         pool = min(PILOT_POOL, n // SHARE) if pilot else min(QUICK_POOL, n - held)
+    elif n - held < SMALLEST:
+        pool = 0  # whatever was asked for: there are too few for any
     else:
-        pool = checks.integer("pilot_size", OWNER, wanted, low=SMALLEST, high=max(SMALLEST, n - held))
+        pool = checks.integer("pilot_size", OWNER, wanted, low=SMALLEST, high=n - held)
     if pool >= SMALLEST and pool + held <= n:
         return pool, held
     if pilot:
         raise InputError(
             f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data to ask about; "
-            f"source {source.name!r} has {n}. Leave pilot out, or give a smaller pilot_size than {n - held}."
+            f"source {source.name!r} has {n}. Leave pilot out."
         )
     return None
 
 
-def _without_forecast(options: _Options, tolerance: float, about: dict[str, Any]) -> Plan:
+def _without_forecast(options: Options, tolerance: float, about: dict[str, Any]) -> Plan:
     """Resources and a method, where the theory has nothing to say."""
     source = options.source
     why = {
@@ -293,7 +215,7 @@ def _without_forecast(options: _Options, tolerance: float, about: dict[str, Any]
     )
 
 
-def _forecast(options: _Options, pilot: Pilot, tolerance: float, own: bool, about: dict[str, Any]) -> Plan:
+def _forecast(options: Options, pilot: Pilot, tolerance: float, own: bool, about: dict[str, Any]) -> Plan:
     """Calibrate, check, choose and say."""
     source = options.source
     share = np.bincount(labels_of(source)).max() / len(source)

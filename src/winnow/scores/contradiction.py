@@ -29,8 +29,8 @@ def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64
         The part of a class, in (0, 1], that the mean is taken over.
     """
     from ..lpntk import FeatureRows
+    from ..lpntk.contradicting import unsupported
     from ..lpntk.observed import with_length
-    from ..lpntk.relating import unsupported
 
     checks.fraction("share", "score 'contradiction'", share)
     labels, seeds = labels_of(signals), signals.array("lpntk")

@@ -40,7 +40,7 @@ def lpntk_head(
     seed
         Of what is dropped from a cluster.
     rule
-        Of redundancy: `cover`, or `paper`, as published and much worse than random.
+        Of redundancy: `cover`, or `paper`, as published, which removes whatever has a short gradient.
     cosine
         The least cosine of a removed example and its witness, in (0, 1]; for `cover`.
     clusters

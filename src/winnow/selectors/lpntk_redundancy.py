@@ -32,8 +32,8 @@ def lpntk_redundancy(pool: Pool, size: int, *, seed: int = 0, rule: str = "cover
     cover most; the certificate counts those then left without a kept witness (`uncovered`).
 
     `paper` is Section 4.1: x is redundant if some other x' has k(x, x') > k(x, x). To reach a size, the largest
-    max over x' of k(x, x') / k(x, x) go first; the certificate says how many are redundant as published. Taken
-    literally this is much worse than random: it removes what has a short gradient.
+    max over x' of k(x, x') / k(x, x) go first; the certificate says how many are redundant as published. By
+    the Cauchy-Schwarz inequality this removes whatever has a short gradient, covered or not.
 
     Parameters
     ----------

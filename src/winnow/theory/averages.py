@@ -10,21 +10,15 @@ an end crosses the bulk of the Gaussian, where two ends meet, and where the marg
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BREAKS", "MOMENTS", "compiled", "mass", "moments"]
+from ..compiling import compiled, inlined
+
+__all__ = ["BREAKS", "MOMENTS", "mass", "moments"]
 
 Array = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., object])
-
-compiled: Callable[[F], F] = nb.njit(cache=True, nogil=True)  # numba's own decorator has no types
-_inlined: Callable[[F], F] = nb.njit(cache=True, inline="always")
-
 _NODES, _WEIGHTS = (np.ascontiguousarray(a) for a in np.polynomial.legendre.leggauss(20))
 _REACH = 7.5  # a smoothed step is flat to 1e-13 beyond this many of its widths
 _NEAR = 0.3  # a panel may end this fraction of a width from where a step would have it
@@ -35,12 +29,12 @@ MOMENTS = 10
 BREAKS = 24  # two ends; three each for the ramp, the teacher's boundary and four edges; four corners
 
 
-@_inlined
+@inlined
 def _phi(t: float) -> float:
     return _NORMAL * math.exp(-0.5 * t * t)
 
 
-@_inlined
+@inlined
 def mass(left: float, right: float) -> float:
     """Pr(left < y < right) for a standard normal y, accurate in both tails."""
     if left > 0.0:
@@ -50,7 +44,7 @@ def mass(left: float, right: float) -> float:
     return 0.5 * (math.erf(right / _ROOT2) - math.erf(left / _ROOT2))
 
 
-@_inlined
+@inlined
 def _ends(x: float, c: float, s: float, low: float, high: float) -> tuple[float, float]:
     """Where low < x c + y s < high holds, as an interval of y; empty intervals come out reversed."""
     if s == 0.0:

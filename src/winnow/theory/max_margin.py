@@ -19,14 +19,13 @@ threads neither compete for cores nor change by a bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from ..compiling import compiled, summing
 from ..errors import InputError
 
 __all__ = ["INSEPARABLE", "SOLVED", "UNVERIFIED", "max_margin", "solve_rows"]
@@ -39,11 +38,6 @@ _NOISE = 1e-13  # r_j / max |r| below which r_j may be rounding
 _WIDEST = 1e250  # beyond it, w or its square leaves the numbers there are
 _SMALLEST = 1e-11  # a margin this small beside the longest row could be rounding
 _SLACK = 1e-9  # how far the checked answer may miss a constraint, or a multiplier its sign
-
-F = TypeVar("F", bound=Callable[..., Any])
-_kernel: Callable[[F], F] = njit(cache=True, nogil=True)
-# lets a sum be split over vector lanes, and assumes nothing about infinities
-_summing: Callable[[F], F] = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 
 
 class _State(NamedTuple):
@@ -59,7 +53,7 @@ class _State(NamedTuple):
     z: Array
 
 
-@_summing
+@summing
 def _dot(a: Array, b: Array) -> float:
     total = 0.0
     for i in range(a.size):
@@ -67,13 +61,13 @@ def _dot(a: Array, b: Array) -> float:
     return total
 
 
-@_summing
+@summing
 def _add(out: Array, scale: float, row: Array) -> None:
     for i in range(out.size):
         out[i] += scale * row[i]
 
 
-@_kernel
+@compiled
 def _split(s: _State, size: int, row: Array) -> float:
     """Write row = Q^T d + z with z orthogonal to Q; return |z|, or 0 where z is rounding only."""
     norm = math.sqrt(_dot(row, row))
@@ -92,14 +86,14 @@ def _split(s: _State, size: int, row: Array) -> float:
     return 0.0 if left <= _DEPENDENT * norm or size == row.size else left
 
 
-@_kernel
+@compiled
 def _back(U: Array, size: int, right: Array, out: Array) -> None:
     """Solve U out = right."""
     for i in range(size - 1, -1, -1):
         out[i] = (right[i] - _dot(U[i, i + 1 : size], out[i + 1 : size])) / U[i, i]
 
 
-@_kernel
+@compiled
 def _append(s: _State, size: int, length: float) -> None:
     """Add to the factors the row that was just split."""
     s.U[:size, size] = s.d[:size]
@@ -108,7 +102,7 @@ def _append(s: _State, size: int, length: float) -> None:
     s.Q[size] = s.z / length
 
 
-@_kernel
+@compiled
 def _rotate(upper: Array, lower: Array, c: float, s: float) -> None:
     for j in range(upper.size):
         above, below = upper[j], lower[j]
@@ -116,7 +110,7 @@ def _rotate(upper: Array, lower: Array, c: float, s: float) -> None:
         lower[j] = c * below - s * above
 
 
-@_kernel
+@compiled
 def _drop(s: _State, size: int, gone: int) -> None:
     """Make an active row inactive, and rotate neighbouring rows until U is a triangle again."""
     for j in range(gone, size - 1):
@@ -132,7 +126,7 @@ def _drop(s: _State, size: int, gone: int) -> None:
         _rotate(s.Q[i], s.Q[i + 1], cosine, sine)
 
 
-@_kernel
+@compiled
 def _take_in(rows: Array, p: int, s: _State, size: int) -> int:
     """Make row p active, dropping those in its way; return how many are active then, or -1 if there is no way."""
     gained = 0.0
@@ -162,7 +156,7 @@ def _take_in(rows: Array, p: int, s: _State, size: int) -> int:
         size -= 1
 
 
-@_kernel
+@compiled
 def _polish(rows: Array, s: _State, size: int) -> bool:
     """Factorise the active rows afresh, solve a_i . w = 1 on them and refine once; False if they are dependent."""
     for k in range(size):
@@ -184,14 +178,14 @@ def _polish(rows: Array, s: _State, size: int) -> bool:
     return True
 
 
-@_kernel
+@compiled
 def _optimal(s: _State, size: int, lowest: float, rounding: float) -> bool:
     """Whether every constraint holds and every multiplier has the right sign."""
     pulls = s.u[:size]
     return bool(lowest >= 1.0 - _SLACK - rounding and pulls.min() >= -_SLACK * pulls.max())
 
 
-@_kernel
+@compiled
 def _improve(rows: Array, candidates: NDArray[np.int64], s: _State, size: int, tolerance: float, most: int) -> int:
     """Take in the worst candidate, `most` times or until all hold; return how many rows are active, or -1."""
     for _ in range(most):
@@ -208,7 +202,7 @@ def _improve(rows: Array, candidates: NDArray[np.int64], s: _State, size: int, t
     return size
 
 
-@_kernel
+@compiled
 def solve_rows(rows: Array) -> tuple[Array, Array, int]:
     """Solve for C-contiguous `rows`, at least one; return w, every row's multiplier, and a status.
 

@@ -26,7 +26,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .averages import BREAKS, MOMENTS, compiled, mass, moments
+from ..compiling import compiled
+from .averages import BREAKS, MOMENTS, mass, moments
 
 __all__ = ["CONVERGED", "solve_chain"]
 
