@@ -183,9 +183,10 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     if pool >= SMALLEST and pool + held <= n:
         return pool, held
     if pilot:
+        hint = f", or give a pilot_size from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
         raise InputError(
             f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data to ask about; "
-            f"source {source.name!r} has {n}. Leave pilot out."
+            f"source {source.name!r} has {n}. Leave pilot out{hint}."
         )
     return None
 
