@@ -1,14 +1,10 @@
-"""What is simulated, and where it is kept: one small JSON a simulation, written as soon as it is done.
+"""What is simulated, and the shelf it is kept on.
 
-A simulation's file is named by all that decides its outcome, so a study that was stopped goes on, and one with other
-settings never takes up what is not its own. Every simulation has a seed of its own, named by the same words:
-points must be independent, or their chi-squares could not be added up.
+Every simulation has a seed of its own: points must be independent, or their chi-squares could not be added up.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +12,9 @@ from typing import Any
 import numpy as np
 
 import winnow as wn
-from winnow import seeds, store
 from winnow.theory.simulating import StandardErrors
+
+from .. import shelf
 
 Policy = str | wn.theory.Window
 
@@ -154,43 +151,24 @@ class Plan:
         return list(dict.fromkeys(plan))
 
 
-class Shelf:
+class Shelf(shelf.Shelf):
     """The simulations of a run directory; what is not there yet is made and put there."""
 
     def __init__(self, folder: Path, workers: int | None) -> None:
-        self._folder, self._workers = folder, workers
+        super().__init__(folder, "perceptron")
+        self._workers = workers
 
     def simulate(self, point: Point, N: int, draws: int) -> Timed:
         """The students of one point."""
-        settings = {**point.words, "N": N, "draws": draws}
-        file, seed = self._place("students", settings)
-        if not file.exists():
-            clock = time.process_time()
+        policy = point.words["policy"]
+
+        def make(seed: int) -> dict[str, Any]:
             made = wn.theory.simulate(
                 point.alpha, point.keep, point.angle, N, draws, seed, point.policy, workers=self._workers
             )
-            seconds = time.process_time() - clock
-            values = asdict(made) | {"policy": settings["policy"], "errors": made.errors.tolist()}
-            store.write_json(file, {"settings": settings, "values": values, "seconds": seconds})
-        kept = store.read_json(file)
-        values = kept["values"]
+            return asdict(made) | {"policy": policy, "errors": made.errors.tolist()}
+
+        values, seconds = self.timed("students", {**point.words, "N": N, "draws": draws}, make)
         spread = StandardErrors(**values.pop("standard_errors"))
         values |= {"policy": point.policy, "standard_errors": spread, "errors": np.array(values["errors"])}
-        return Timed(wn.theory.Simulation(**values), kept["seconds"] / draws)
-
-    def keep(self, kind: str, settings: dict[str, Any], make: Callable[[int], Any]) -> Any:
-        """Anything else that is dear: `make(seed)` returns what JSON can hold."""
-        file, seed = self._place(kind, settings)
-        if not file.exists():
-            clock = time.process_time()
-            made = make(seed)
-            store.write_json(file, {"settings": settings, "values": made, "seconds": time.process_time() - clock})
-        return store.read_json(file)["values"]
-
-    def seconds(self) -> float:
-        """Processor seconds of all that is kept, as they were when it was made."""
-        return sum(store.read_json(file)["seconds"] for file in self._folder.glob("*/*.json"))
-
-    def _place(self, kind: str, settings: dict[str, Any]) -> tuple[Path, int]:
-        name = store.fingerprint(kind, settings)
-        return self._folder / kind / f"{name}.json", seeds.number(0, "perceptron", name)
+        return Timed(wn.theory.Simulation(**values), seconds / draws)

@@ -1,0 +1,50 @@
+"""Where a study keeps what is dear: one small JSON a result, written as soon as it is there.
+
+A result's file is named by all that decides it, so a study that was stopped goes on, and one with other settings never
+takes up what is not its own. Every result has a seed of its own, named by the same words.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from winnow import seeds, store
+
+
+class Shelf:
+    """The results of a run directory; what is not there yet is made and put there."""
+
+    def __init__(self, folder: Path, study: str) -> None:
+        self.folder, self._study = folder, study
+
+    def keep(self, kind: str, settings: Mapping[str, Any], make: Callable[[int], Any]) -> Any:
+        """What `make(seed)` returns, which JSON can hold, made once.
+
+        Parameters
+        ----------
+        kind
+            The folder of such results.
+        settings
+            Everything that decides the result, in values that JSON can hold.
+        make
+            Makes the result from a seed.
+        """
+        return self.timed(kind, settings, make)[0]
+
+    def timed(self, kind: str, settings: Mapping[str, Any], make: Callable[[int], Any]) -> tuple[Any, float]:
+        """The same, with the processor seconds that it took when it was made."""
+        name = store.fingerprint(kind, dict(settings))
+        file = self.folder / kind / f"{name}.json"
+        if not file.exists():
+            clock = time.process_time()
+            made = make(seeds.number(0, self._study, name))
+            store.write_json(file, {"settings": dict(settings), "values": made, "seconds": time.process_time() - clock})
+        kept = store.read_json(file)
+        return kept["values"], float(kept["seconds"])
+
+    def seconds(self) -> float:
+        """Processor seconds of all that is kept, as they were when it was made."""
+        return sum(store.read_json(file)["seconds"] for file in self.folder.glob("*/*.json"))
