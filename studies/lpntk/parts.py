@@ -1,77 +1,31 @@
-"""What the parts of the study share: what was asked, what a part hands over, how numbers are written."""
+"""What the parts of this study share: the frame of all studies, and examples drawn for it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-
 import numpy as np
 import torch
-from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import winnow as wn
 from winnow import seeds
-from winnow.artefacts.intervals import Interval, mean
-from winnow.report.palette import LIGHT
 from winnow.training import Feed
 
-from ..shelf import Shelf
+from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, WIDTH, Asked, Part, interval, panels, written
 
-WIDTH = 7.2  # inches, as wide as a page of the docs
-COLOURS = [LIGHT[f"m{i}"] for i in range(1, 6)]
-INK, SOFT, RANDOM, FULL = LIGHT["ink"], LIGHT["soft"], LIGHT["random"], LIGHT["full"]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a part is asked for.
-
-    Attributes
-    ----------
-    shelf
-        Where results are kept.
-    out
-        The run directory, for what keeps itself, such as `wn.evaluate(out=...)`.
-    data
-        Names that `wn.open` takes.
-    seeds
-        How many seeds each part runs.
-    quick
-        Tiny sizes: shows that it runs, proves nothing.
-    """
-
-    shelf: Shelf
-    out: Path
-    data: tuple[str, ...]
-    seeds: int
-    quick: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """What a part found.
-
-    Attributes
-    ----------
-    name
-        What its files are called: `lpntk-<name>.md` and `.png`.
-    settings
-        One sentence: data, sizes, network, training, seeds.
-    table
-        The lines of a Markdown table.
-    verdict
-        Sentences made from the numbers: the paper's claim, and whether it held here.
-    figure
-        To be drawn beside it, if any.
-    """
-
-    name: str
-    settings: str
-    table: Sequence[str]
-    verdict: Sequence[str]
-    figure: Figure | None = field(default=None, compare=False)
+__all__ = [
+    "COLOURS",
+    "FULL",
+    "INK",
+    "RANDOM",
+    "SOFT",
+    "WIDTH",
+    "Asked",
+    "Part",
+    "drawn",
+    "interval",
+    "panels",
+    "written",
+]
 
 
 def drawn(data: str, size: int, *names: object, split: str = "train") -> tuple[torch.Tensor, NDArray[np.int64]]:
@@ -92,19 +46,3 @@ def drawn(data: str, size: int, *names: object, split: str = "train") -> tuple[t
     places = seeds.stream(0, "drawn", data, split, size, *names).choice(len(source), size, replace=False)
     feed = Feed(source.at(np.sort(places)))
     return feed.inputs(np.arange(size)), np.asarray(feed.targets, dtype=np.int64)
-
-
-def interval(values: ArrayLike, digits: int = 3) -> str:
-    """Mean over seeds with half its 95 % t interval, as tables write it."""
-    return written(mean(values), digits)
-
-
-def written(found: Interval, digits: int = 3) -> str:
-    """An interval as tables write it."""
-    return f"{found.centre:.{digits}f} ± {found.half_width:.{digits}f}"
-
-
-def panels(columns: int, height: float, **options: object) -> tuple[Figure, Sequence[object]]:
-    """A figure as wide as the page, with panels side by side."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained", dpi=150)
-    return figure, figure.subplots(1, columns, squeeze=False, **options)[0]
