@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, lpntk, models, theory
+    from . import errors, lpntk, models, moments, narrowing, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
+    from .narrowing import narrow
     from .pipeline import plan, prune
     from .scores.scoring import list_scores, score
     from .selectors.selecting import list_selectors, select
@@ -42,6 +43,7 @@ _HOMES = {
     "evaluate": "evaluation.evaluating",
     "list_scores": "scores.scoring",
     "list_selectors": "selectors.selecting",
+    "narrow": "narrowing",
     "observe": "signals.observing",
     "open": "data.opening",
     "plan": "pipeline",
@@ -49,7 +51,7 @@ _HOMES = {
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "lpntk", "models", "theory")
+_ROOMS = ("errors", "lpntk", "models", "moments", "narrowing", "theory")
 
 __all__ = [
     "Recipe",
@@ -66,6 +68,9 @@ __all__ = [
     "list_selectors",
     "lpntk",
     "models",
+    "moments",
+    "narrow",
+    "narrowing",
     "observe",
     "open",
     "plan",

@@ -34,6 +34,7 @@ class Method:
     paper: str
     tasks: frozenset[str]
     default_score: str | None = None
+    by_group: bool = False
 
     @property
     def summary(self) -> str:
@@ -84,6 +85,7 @@ def selector(
     paper: str,
     default_score: str | None = None,
     tasks: Iterable[str] = ("classification", "regression", "unlabelled"),
+    by_group: bool = False,
 ) -> Callable[[F], F]:
     """Register a selector: a function from a Pool and a size to a Choice.
 
@@ -97,10 +99,14 @@ def selector(
         The score it is usually run on, for those that need one.
     tasks
         The tasks for which it is defined.
+    by_group
+        Whether its weights stand for everything it chose from, so that under quotas each class is chosen from once,
+        with all that falls to it, and there is no pass over what is left.
     """
 
     def register(function: F) -> F:
-        _add(Method("selector", function.__name__, function, frozenset(needs), paper, frozenset(tasks), default_score))
+        known = frozenset(needs), paper, frozenset(tasks), default_score, by_group
+        _add(Method("selector", function.__name__, function, *known))
         return function
 
     return register

@@ -19,7 +19,19 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itse
 
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
-COMMANDS = ("prune", "plan", "observe", "score", "select", "evaluate", "theory", "methods", "report", "explain")
+COMMANDS = (
+    "prune",
+    "plan",
+    "observe",
+    "score",
+    "select",
+    "evaluate",
+    "theory",
+    "methods",
+    "report",
+    "explain",
+    "narrow",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -256,6 +268,36 @@ def test_two_files_of_one_name_are_told_apart_or_refused(winnow: Winnow, run: Pa
     assert (said.code, said.err) == (2, "winnow: --subset names 's' twice; tell them apart as name=file.\n")
     said = winnow(*typed, "--subset", f"one={files[0]}", "--subset", f"two={files[1]}", "--json")
     assert {row["arm"] for row in said.json["table"]} >= {"one", "two", "full"}
+
+
+def test_weights_are_used_as_asked(winnow: Winnow, run: Path, tmp_path: Path) -> None:
+    assert winnow("select", "random", str(run), "--size", "20", "--out", str(tmp_path / "few.parquet")).code == 0
+    few = wn.Subset.load(tmp_path / "few.parquet")
+    wn.Subset(few.ids, np.linspace(1, 5, 20)).save(tmp_path / "heavy.parquet")
+    typed = [
+        "evaluate",
+        "digits",
+        *SHORT,
+        "--subset",
+        tmp_path / "heavy.parquet",
+        "--seeds",
+        1,
+        "--out",
+        tmp_path / "out",
+    ]
+    rows = []
+    for weighting in ("loss", "draw"):
+        assert winnow(*typed, "--weighting", weighting).code == 0
+        study = wn.Study.load(tmp_path / "out" / "study")
+        assert study.provenance["parameters"]["weighting"] == weighting
+        rows.append((study.of("heavy")[0].loss, study.of("full")[0].loss))
+    assert rows[0][0] != rows[1][0]
+    assert rows[0][1] == rows[1][1]
+    said = winnow(*typed, "--weighting", "los")
+    assert (said.code, said.err) == (
+        2,
+        "winnow: unknown weighting of evaluate 'los' (nearest: 'loss'); known: draw, loss.\n",
+    )
 
 
 def test_the_ledger_of_a_step_by_step_run_knows_what_it_cost(winnow: Winnow, run: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ COUNTS = (60, 30, 8, 3)
 
 DRAWS = {"random", "strata", "beta", "lpntk_head", "lpntk_head_only"}  # must change with the seed
 # must not, where no two examples tie
-SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy"}
+SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy", "moments"}
 
 
 @pytest.fixture(scope="module")

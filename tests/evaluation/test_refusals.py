@@ -89,6 +89,7 @@ REFUSALS: list[tuple[str, Callable[[], object], str]] = [
     ("a negative study seed", ask(seed=-1), "seed of evaluate"),
     ("match_iterations above one", ask(match_iterations=1.5), "match_iterations of evaluate must be a number in"),
     ("match_iterations NaN", ask(match_iterations=float("nan")), "match_iterations of evaluate"),
+    ("an unknown weighting", ask(weighting="los"), "unknown weighting of evaluate 'los' (nearest: 'loss')"),
     ("recipe in a dict", ask(recipe={"epochs": 3}), "recipe of evaluate must be a Recipe; got dict"),
     ("augmentation of a table", ask(recipe=Recipe(epochs=1, augment=("flip",))), "augment of Recipe is for images"),
     ("an unknown network", ask(model="lenet6"), "nearest: 'lenet5'"),

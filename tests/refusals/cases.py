@@ -82,6 +82,9 @@ CASES = [
     ("a reserved name", "wn.evaluate(src, {'full': wn.Subset(src.ids[:9])}, test=src)"),
     ("a file that is not a subset", "wn.Subset.load('rows.csv')"),
     ("an empty subset", "wn.Subset(np.array([], dtype=int))"),
+    ("an unknown weighting", "wn.evaluate(src, {'mine': wn.Subset(src.ids[:9])}, test=src, weighting='draws')"),
+    ("a rank without the number of processes", "wn.Subset(src.ids).sampler(0, rank=1)"),
+    ("a sampler for a part of the data", "wn.Subset(src.ids[:9]).sampler(0, dataset=range(9), source=src)"),
     ("a weight of zero", "wn.Subset(np.array([1, 2]), weights=np.array([1.0, 0.0]))"),
     # theory
     ("no kept examples", "wn.theory.solve(0)"),
@@ -106,6 +109,13 @@ CASES = [
     ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
     ("an unknown kind of kernel", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 1], 'ntk')"),
     ("a kernel that is not square", "wn.lpntk.redundant(np.ones((2, 3)))"),
+    # narrowing
+    ("a width of no neurons", "wn.narrow(wn.models.build('mlp', classes=3), 0)"),
+    ("too narrow for the moments", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3)"),
+    ("a norm between two layers", "wn.narrow(wn.models.build('convnet', classes=3), 8)"),
+    ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
+    ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),
+    ("folding what was not narrowed", "wn.narrowing.fold(torch.nn.Linear(2, 2))"),
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),
@@ -113,6 +123,7 @@ CASES = [
     ("a run that is not there", "winnow score el2n nowhere"),
     ("an example that is not there", "winnow explain rows.csv no-such-id --labels label"),
     ("a parameter without a value", "winnow score el2n run --set epoch"),
+    ("a width that is no number", "winnow narrow wide.safetensors --model mlp --width many"),
 ]  # fmt: skip
 
 

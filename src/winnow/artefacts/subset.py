@@ -6,23 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
 from ..errors import InputError
-from ..seeds import stream
 from ..store import fingerprint
 from .parquet import read_table, write_table
 from .provenance import Provenance, plain
+from .sampling import WeightedSampler
 from .source import Source
 
 if TYPE_CHECKING:
     import torch.utils.data
 
-__all__ = ["Subset", "WeightedSampler"]
+__all__ = ["Arrays", "Subset", "WeightedSampler"]
+
+
+class Arrays(NamedTuple):
+    """A subset as scikit-learn takes it, row by row in the order of `Subset.ids`."""
+
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    sample_weight: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,39 +103,98 @@ class Subset:
         """
         import torch.utils.data
 
+        return torch.utils.data.Subset(dataset, self._positions_in("Subset.to_torch", dataset, source).tolist())
+
+    def _positions_in(self, owner: str, dataset: Any, source: Source | None) -> NDArray[np.int64]:
+        """Where the kept examples are in a map-style dataset that holds everything."""
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise InputError(
-                "dataset of Subset.to_torch must be map-style, with len() and [position]; "
-                f"got {type(dataset).__name__}."
+                f"dataset of {owner} must be map-style, with len() and [position]; got {type(dataset).__name__}."
             )
         whole = dataset if isinstance(dataset, Source) else source
-        where = self.indices(whole) if whole is not None else self._as_positions()
+        where = self.indices(whole) if whole is not None else self._as_positions(owner)
         expected = len(dataset) if whole is None else len(whole)
         if len(dataset) != expected:
             raise InputError(
-                f"dataset of Subset.to_torch must have the {expected} examples of the source; it has {len(dataset)}."
+                f"dataset of {owner} must have the {expected} examples of the source; it has {len(dataset)}."
             )
         beyond = where[(where < 0) | (where >= expected)]
         if beyond.size:
-            raise InputError(
-                f"dataset of Subset.to_torch has {expected} examples; the subset names position {beyond[0]}."
-            )
-        return torch.utils.data.Subset(dataset, where.tolist())
+            raise InputError(f"dataset of {owner} has {expected} examples; the subset names position {beyond[0]}.")
+        return where
 
-    def _as_positions(self) -> NDArray[np.int64]:
+    def _as_positions(self, owner: str) -> NDArray[np.int64]:
         """The ids, if they are positions: whole numbers that nobody gave a meaning of their own."""
         made = sorted(set(_id_kinds(self.provenance)) - {"positions"})
         if self.ids.dtype.kind != "i" or made:
             kind = f"come from {made[0]}" if made else f"are names such as {str(self.ids[0])!r}"
             raise InputError(
-                f"Subset.to_torch needs source= to find the examples in a torch dataset, for the ids {kind}; pass "
+                f"{owner} needs source= to find the examples in a torch dataset, for the ids {kind}; pass "
                 "the source the subset was chosen from."
             )
         return self.ids
 
-    def sampler(self, seed: int = 0) -> WeightedSampler:
-        """A seeded, resumable sampler over `to_torch(...)`: shuffles, or draws by weight if weighted."""
-        return WeightedSampler(self.weights, seed)
+    def to_arrays(self, source: Source, *, flatten: bool = True) -> Arrays:
+        """Inputs, targets and weights, for the `fit(X, y, sample_weight)` of scikit-learn.
+
+        Parameters
+        ----------
+        source
+            The source this subset was chosen from.
+        flatten
+            Whether an example becomes one row of numbers, whatever its shape.
+
+        Returns
+        -------
+        Arrays
+            Inputs as the source reads them, unscaled; class numbers or regression targets, None without labels; and the
+            weights as they are, so that an example of weight 3 counts like three of its kind.
+        """
+        where = self.indices(source)
+        rows = source.read(where)
+        targets = None if source.labels is None else source.labels[where]
+        return Arrays(rows.reshape(len(self), -1) if flatten else rows, targets, self.weights)
+
+    def sampler(
+        self,
+        seed: int = 0,
+        *,
+        dataset: Any = None,
+        source: Source | None = None,
+        draw: str = "systematic",
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        uneven: str = "keep",
+    ) -> WeightedSampler:
+        """A seeded, resumable sampler that shuffles, or draws by weight if weighted, under one process or several.
+
+        It goes with `to_torch(...)`, or, made with `dataset` or `source`, with the full data set. On anything else it
+        names the wrong examples.
+
+        Parameters
+        ----------
+        seed
+            Decides every epoch.
+        dataset
+            The full data set that the loader reads, if it is not `to_torch(...)`: positions are then positions in it.
+        source
+            The source this subset was chosen from: alone, what the loader reads; with `dataset`, as in `to_torch`.
+        draw
+            `systematic`: each example is drawn as often in an epoch as its weight says, rounded down or up, and
+            exactly so often on average. `independent`: every draw by itself.
+        num_replicas, rank, uneven
+            As of `WeightedSampler`.
+        """
+        whole = source if dataset is None else dataset
+        return WeightedSampler(
+            self.weights,
+            seed,
+            positions=None if whole is None else self._positions_in("Subset.sampler", whole, source),
+            draw=draw,
+            num_replicas=num_replicas,
+            rank=rank,
+            uneven=uneven,
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write a parquet file with columns `id` and `weight`."""
@@ -162,45 +229,3 @@ def _id_kinds(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _id_kinds(item)
-
-
-class WeightedSampler:
-    """Positions within a subset, one epoch an iteration, the same for the same seed and epoch.
-
-    Equal weights give a fresh shuffle each epoch; unequal weights give as many draws with replacement,
-    in proportion to weight. `state_dict` remembers the epoch and how many positions were handed out (a loader that
-    fetches ahead has asked for more than it has given on); the iteration after `load_state_dict` goes on there.
-    """
-
-    def __init__(self, weights: NDArray[np.float64], seed: int = 0) -> None:
-        self._weights = np.asarray(weights, dtype=np.float64)
-        self._seed = checks.integer("seed", "sampler", seed, low=0)
-        self._epoch = 0
-        self._drawn = 0
-        self._start = 0  # where the next epoch begins: beyond 0 only just after load_state_dict
-
-    def __len__(self) -> int:
-        return int(self._weights.size)
-
-    def __iter__(self) -> Iterator[int]:
-        rng = stream(self._seed, "sampler", self._epoch)
-        n = self._weights.size
-        if np.ptp(self._weights) > 0:
-            order = rng.choice(n, size=n, replace=True, p=self._weights / self._weights.sum())
-        else:
-            order = rng.permutation(n)
-        self._drawn, self._start = self._start, 0
-        for position in order[self._drawn :]:
-            self._drawn += 1
-            yield int(position)
-        self._epoch += 1
-        self._drawn = 0
-
-    def state_dict(self) -> dict[str, int]:
-        """Where the sampler is."""
-        return {"seed": self._seed, "epoch": self._epoch, "drawn": self._drawn}
-
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on where another sampler was."""
-        self._seed, self._epoch = state["seed"], state["epoch"]
-        self._drawn = self._start = state["drawn"]

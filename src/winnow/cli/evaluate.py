@@ -41,6 +41,9 @@ def evaluate(
     augment: o.Augment = None,
     seeds: Annotated[int, typer.Option(help="Retrainings of each arm.")] = 5,
     match_iterations: Annotated[float, typer.Option(help="0: same epochs for all arms; 1: same steps.")] = 0.0,
+    weighting: Annotated[
+        str, typer.Option(help="Weights of a subset: loss, each loss times its weight; draw, drawn by weight.")
+    ] = "loss",
     labels: o.Labels = None,
     task: o.Task = None,
     unreadable: o.Unreadable = "refuse",
@@ -70,6 +73,7 @@ def evaluate(
         model=model,
         seeds=seeds,
         match_iterations=match_iterations,
+        weighting=weighting,
         recipe=o.recipe(epochs, batch, optimizer, lr, augment),
         seed=seed,
         out=out,

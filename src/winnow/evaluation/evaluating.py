@@ -19,12 +19,14 @@ from ..engine import Engine, engine_of
 from ..engine.local import describe as describe_engine
 from ..errors import InputError
 from ..models import build, choose
-from ..models.identity import describe as describe_model
 from ..seeds import several as seeds_from
 from ..store import Run
-from ..training import Recipe
+from ..training import WEIGHTINGS, Recipe
 from ..training.recipe import recipe_of
 from .arms import PlannedArm, plan
+from .estimators import check as check_estimator
+from .estimators import describe as describe_model
+from .estimators import is_estimator
 from .exams import exams, overlap, trainable
 from .trainings import Protocol, Result, json_ready, retrain_all
 
@@ -42,6 +44,7 @@ def evaluate(
     recipe: Recipe | None = None,
     seeds: int | Sequence[int] = 5,
     match_iterations: float = 0.0,
+    weighting: str = "loss",
     random: bool = True,
     full: bool = True,
     seed: int = 0,
@@ -63,15 +66,21 @@ def evaluate(
         its examples are also in the source (by id, where ids are made from content) is noted in the
         provenance under `overlap`.
     model
-        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed) or a
-        function that makes one.
+        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed), a
+        function that makes one, or an estimator of scikit-learn, of which each training fits a fresh copy, its
+        `random_state` set by the seed. An estimator has neither recipe nor iterations, and gets weights as
+        `sample_weight`.
     recipe
-        How to train.
+        How to train a network.
     seeds
         How many trainings of each arm, or their seeds.
     match_iterations
         0 trains every arm for the same epochs, 1 for the same number of optimiser steps, in between in
         between.
+    weighting
+        How the weights of a weighted subset are used: `loss` multiplies losses by the weights over their mean, `draw`
+        draws examples by weight, as often in an epoch as there are examples. Steps and learning rates are the same;
+        a subset without weights is trained the same either way.
     random
         Whether to add, for each size, a random subset of that size, drawn anew for each seed.
     full
@@ -97,17 +106,24 @@ def evaluate(
     how = recipe_of("evaluate", recipe)
     numbers = seeds_from("evaluate", seeds)
     checks.number("match_iterations", "evaluate", match_iterations, low=0, high=1)
+    checks.choice("weighting", "evaluate", weighting, WEIGHTINGS)
     checks.integer("seed", "evaluate", seed, low=0)
     runner = engine_of("evaluate", engine)
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {})
-    network = network_of(source, model)
+    fits = is_estimator(model)
+    if fits:
+        weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
+        by_weight = weighted and weighting == "loss"
+        check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=by_weight)
+    network = model if fits else network_of(source, model)
     settings = {
         "model": describe_model(network),
-        "recipe": how.settings(),
+        "recipe": None if fits else how.settings(),
         "seeds": numbers,
         "match_iterations": match_iterations,
+        "weighting": weighting,
         "seed": seed,
         **describe_engine(runner),
     }
@@ -119,7 +135,9 @@ def evaluate(
         "arms": [planned.arm.name for planned in arms],
     }
     with Run.opened(out, asked) as run:
-        protocol = Protocol(source, tuple(tests.values()), network, how, float(match_iterations), seed)
+        protocol = Protocol(
+            source, tuple(tests.values()), network, how, float(match_iterations), seed, weighting=weighting
+        )
         trainings = [planned.training(number) for number in numbers for planned in arms]
         results = retrain_all(run, runner, protocol, trainings, "training")
         done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}

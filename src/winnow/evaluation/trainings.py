@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 from ..artefacts import Source, Subset
 from ..engine import Engine, Job, run_jobs
 from ..engine.local import describe as describe_engine
-from ..errors import DivergedError, InputError, StoreError
+from ..errors import DataError, DivergedError, InputError, StoreError
 from ..models import build
-from ..models.identity import describe as describe_model
 from ..seeds import number as seed_number
 from ..store import Run, atomic, fingerprint, read_json
-from ..training import Feed, Recipe, hold, predict, train
+from ..training import Feed, Recipe, Scaling, hold, predict, train
+from .estimators import describe as describe_model
+from .estimators import fitted, is_estimator
 
 __all__ = ["Marks", "Protocol", "Result", "Training", "file_name", "json_ready", "retrain", "retrain_all"]
 
@@ -92,7 +93,7 @@ class Protocol:
     tests
         What to measure on, with the classes of the source.
     model
-        Name of a network, a torch module (its architecture) or a function that makes one.
+        Name of a network, a torch module (its architecture), a function that makes one, or an estimator.
     recipe
         How to train.
     match_iterations
@@ -104,6 +105,8 @@ class Protocol:
         very trainings a search chose by.
     keep_examples
         Whether to keep the q_i.
+    weighting
+        How weights of a subset are used: `loss` or `draw`.
     """
 
     source: Source
@@ -114,9 +117,12 @@ class Protocol:
     seed: int = 0
     purpose: str = "study"
     keep_examples: bool = False
+    weighting: str = "loss"
 
     def steps(self, size: int) -> int:
-        """Optimiser steps of a training on that many examples."""
+        """Optimiser steps of a training on that many examples; an estimator takes none."""
+        if is_estimator(self.model):
+            return 0
         return self.recipe.matched_steps(size, len(self.source), self.match_iterations)
 
     @cached_property
@@ -139,7 +145,8 @@ class Protocol:
 
     def key(self, subset: Subset, seed: int, engine: Engine) -> list[Any]:
         """All that the result of one training depends on."""
-        return [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
+        key = [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
+        return [*key, self.weighting] if subset.weighted else key  # without weights there is nothing to use
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,38 +177,40 @@ def retrain_all(
 def retrain(item: tuple[Protocol, Training]) -> Result:
     """Train one fresh model and measure it."""
     protocol, training = item
-    source, subset, recipe = protocol.source, training.subset, protocol.recipe
-    feed = Feed(source.at(subset.indices(source)))  # canonical: both the feed and the subset are sorted by id
-    # The words do not name the arm: all arms of a seed start from the same weights.
-    model = build(
-        protocol.model,
-        classes=source.outputs,
-        shape=source.shape,
-        seed=seed_number(protocol.seed, protocol.purpose, "init", training.seed),
-    )
+    source, subset = protocol.source, training.subset
+    weights = subset.weights if subset.weighted else None
+    part = hold(source.at(subset.indices(source)))
+    feed = Feed(part, Scaling.of(part, weights))  # canonical: both the feed and the subset are sorted by id
     where = f"arm {training.arm!r}, seed {training.seed}"
-    number = seed_number(protocol.seed, protocol.purpose, "training", training.seed)
     try:
-        done = train(
-            model,
-            feed,
-            recipe,
-            number,
-            weights=subset.weights if subset.weighted else None,
-            steps=protocol.steps(len(subset)),
-        )
-    except DivergedError as error:
-        raise DivergedError(f"{where}: {error}") from None
+        steps, seconds, answer = _learn(protocol, feed, training.seed, weights)
+    except (DivergedError, DataError) as error:
+        raise type(error)(f"{where}: {error}") from None
     marks = []
     for test in protocol.tests:
         exam = Feed(test, feed.scaling)
-        output = predict(model, exam, recipe).astype(np.float64)
+        output = answer(exam).astype(np.float64)
         if not np.isfinite(output).all():
             raise DivergedError(
                 f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; lower lr of Recipe."
             )
         marks.append(mark(output, exam, protocol.keep_examples))
-    return Result(done.steps, done.seconds, tuple(marks))
+    return Result(steps, seconds, tuple(marks))
+
+
+def _learn(
+    protocol: Protocol, feed: Feed, seed: int, weights: NDArray[np.float64] | None
+) -> tuple[int, float, Callable[[Feed], NDArray[Any]]]:
+    """Steps and seconds of one training, and how to ask the trained model."""
+    # The words do not name the arm: all arms of a seed start from the same weights.
+    first, number = (seed_number(protocol.seed, protocol.purpose, word, seed) for word in ("init", "training"))
+    if is_estimator(protocol.model):
+        return 0, *fitted(protocol.model, feed, number, weights, protocol.weighting)
+    source, recipe = protocol.source, protocol.recipe
+    model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
+    steps = protocol.steps(len(feed))
+    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, steps=steps)
+    return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
 
 
 def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -> Marks:

@@ -17,6 +17,7 @@ from .lpntk_head import lpntk_head
 from .lpntk_head_only import lpntk_head_only
 from .lpntk_redundancy import lpntk_redundancy
 from .moderate import moderate
+from .moments import moments
 from .random import random
 from .rank import rank
 from .strata import strata
@@ -30,6 +31,7 @@ __all__ = [
     "lpntk_head_only",
     "lpntk_redundancy",
     "moderate",
+    "moments",
     "random",
     "rank",
     "strata",

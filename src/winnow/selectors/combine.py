@@ -2,8 +2,9 @@
 
 `balance=b` in [0, 1] guarantees each of K classes at least b times its equal share, size / K, or all it has if
 that is less. The selector first fills every class's floor from that class alone, then the rest from whatever is
-left of all. The floors of classes too small for theirs are shared out over the others, so b = 1 means as equal as
-the data allow; everything sums exactly to the size.
+left of all. A selector whose weights stand for all that it chose from (`by_group`) gets each class once instead, its
+floor and a part of the rest, in proportion to what the class has left. The floors of classes too small for theirs are
+shared out over the others, so b = 1 means as equal as the data allow; everything sums exactly to the size.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..artefacts.balance import class_balance
 from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from ..seeds import number
 from .pool import Choice, Pool
-from .sharing import share_out
+from .sharing import in_proportion, share_out
 
 __all__ = ["class_names", "combine", "floors", "groups_of"]
 
@@ -53,6 +54,7 @@ def combine(
     *,
     seed: int,
     parameters: Mapping[str, Any],
+    by_group: bool = False,
 ) -> Choice:
     """Run a selector under quotas.
 
@@ -70,10 +72,14 @@ def combine(
         For the selector and the clusters.
     parameters
         Of the selector.
+    by_group
+        Whether groups are chosen from once each, as the registry says.
     """
     group, names = groups_of(pool, seed)
     members = [np.flatnonzero(group == number) for number in range(len(names))]
-    quota = floors(np.array([part.size for part in members]), size, balance)
+    counts = np.array([part.size for part in members])
+    floor = floors(counts, size, balance)
+    quota = floor + in_proportion(counts - floor, size - int(floor.sum())) if by_group else floor
     positions: list[NDArray[np.int64]] = []
     weights: list[NDArray[np.float64]] = []
     parts: dict[str, Any] = {}
@@ -98,11 +104,11 @@ def combine(
     about = {
         "balance": balance,
         "groups": "classes" if pool.labelled else "clusters",
-        "floors": dict(zip(names, quota.tolist(), strict=True)),
+        "floors": dict(zip(names, floor.tolist(), strict=True)),
         "parts": parts,
     }
     if not pool.labelled:
-        counts = np.bincount(group[kept], minlength=len(names)).tolist()
-        about["cluster_counts"] = dict(zip(names, counts, strict=True))
+        chosen = np.bincount(group[kept], minlength=len(names)).tolist()
+        about["cluster_counts"] = dict(zip(names, chosen, strict=True))
         about["cluster_balance"] = class_balance(group[kept], len(names))
     return Choice(kept, np.concatenate(weights), about)

@@ -96,7 +96,7 @@ def select(
     settings = {**method.parameters, **parameters, "seed": seed}
     own = {key: value for key, value in settings.items() if key != "seed"}
     if share > 0:
-        choice = combine(method.function, pool, count, share, seed=seed, parameters=own)
+        choice = combine(method.function, pool, count, share, seed=seed, parameters=own, by_group=method.by_group)
     else:
         choice = method.function(pool, count, seed=seed, **own)
     weights = np.ones(count) if choice.weights is None else choice.weights

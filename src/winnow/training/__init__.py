@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .feed import Feed, Scaling, hold
-from .loop import predict, train
+from .loop import WEIGHTINGS, predict, train
 from .recipe import Recipe
 
-__all__ = ["Feed", "Recipe", "Scaling", "hold", "predict", "train"]
+__all__ = ["WEIGHTINGS", "Feed", "Recipe", "Scaling", "hold", "predict", "train"]

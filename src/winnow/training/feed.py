@@ -61,8 +61,17 @@ class Scaling:
     target_std: torch.Tensor
 
     @classmethod
-    def of(cls, source: Source) -> Scaling:
-        """Per channel for images and tensors with channels, per column for tables."""
+    def of(cls, source: Source, weights: NDArray[np.float64] | None = None) -> Scaling:
+        """Per channel for images and tensors with channels, per column for tables.
+
+        Parameters
+        ----------
+        source
+            The training set.
+        weights
+            How much each example counts, in canonical order; an example of weight 3 counts like three of its kind.
+        """
+        share = None if weights is None else weights / weights.mean()
         total = squares = np.float64(0)
         count = 0
         axes: tuple[int, ...] = ()
@@ -71,25 +80,33 @@ class Scaling:
             if source.kind == "image":
                 chunk /= 255
             axes = (0,) if chunk.ndim == 2 else (0, *range(2, chunk.ndim))
-            total = total + chunk.sum(axes)
-            squares = squares + np.square(chunk).sum(axes)
+            times = 1 if share is None else share[start : start + CHUNK].reshape(-1, *(1,) * (chunk.ndim - 1))
+            total = total + (times * chunk).sum(axes)
+            squares = squares + (times * np.square(chunk)).sum(axes)
             count += chunk.size // max(1, np.asarray(total).size)
         mean = np.atleast_1d(total / count)
         std = np.sqrt(np.maximum(np.atleast_1d(squares / count) - mean**2, 0))
         std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column carries nothing; leave it be
         shape = (1, -1) + (1,) * (len(source.shape) - 1)
-        targets = (
-            np.zeros((1, 1))
-            if source.task != "regression" or source.labels is None
-            else (source.labels.reshape(len(source), -1))
-        )
-        spread = targets.std(0)
+        centre, spread = _target_scale(source, share)
         return cls(
             torch.tensor(mean, dtype=torch.float32).reshape(shape),
             torch.tensor(std, dtype=torch.float32).reshape(shape),
-            torch.tensor(targets.mean(0), dtype=torch.float32),
+            torch.tensor(centre, dtype=torch.float32),
             torch.tensor(np.where(spread > 0, spread, 1.0), dtype=torch.float32),
         )
+
+
+def _target_scale(source: Source, share: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of a regression's targets; of a zero where there are none."""
+    if source.task != "regression" or source.labels is None:
+        return np.zeros(1), np.zeros(1)
+    targets = source.labels.reshape(len(source), -1)
+    if share is None:
+        return targets.mean(0), targets.std(0)
+    targets = targets[source.order]
+    centre = np.average(targets, axis=0, weights=share)
+    return centre, np.sqrt(np.average((targets - centre) ** 2, axis=0, weights=share))
 
 
 class Feed:

@@ -1,7 +1,7 @@
 """The one training loop. Every model that winnow trains, to observe or to prove, goes through it.
 
 for epoch:                      until the planned number of steps is done
-    for batch of a fresh shuffle:
+    for batch of a fresh shuffle:           or of fresh draws by weight
         loss, backward, step
         after_batch(positions, outputs)     where training-time logits can be recorded, for nothing
     after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
@@ -20,12 +20,16 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from .. import checks
+from ..artefacts.sampling import epoch_order
 from ..errors import DivergedError, InputError, NotDefinedError
 from ..seeds import number, stream
 from .feed import Feed, augmented
 from .recipe import Recipe
 
-__all__ = ["Trained", "predict", "train"]
+__all__ = ["WEIGHTINGS", "Trained", "predict", "train"]
+
+WEIGHTINGS = ("loss", "draw")
 
 AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
@@ -47,6 +51,7 @@ def train(
     seed: int,
     *,
     weights: NDArray[np.float64] | None = None,
+    weighting: str = "loss",
     steps: int | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
@@ -65,6 +70,9 @@ def train(
         Decides shuffles, augmentation and what the network draws by itself, such as dropout.
     weights
         How much each example counts, in the feed's canonical order; only ratios matter.
+    weighting
+        How weights are used. `loss` multiplies losses by the weights over their mean, so that a step stays the step it
+        was; `draw` leaves losses alone and draws examples by weight, as often in an epoch as there are examples.
     steps
         Optimiser steps in all; the recipe's epochs unless given.
     after_batch
@@ -80,9 +88,11 @@ def train(
     model.to(device_of(recipe)).train()
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
-    scale = None if weights is None else torch.tensor(weights / weights.mean(), dtype=torch.float32)
+    checks.choice("weighting", "train", weighting, WEIGHTINGS)
+    scale = None if weights is None or weighting == "draw" else torch.from_numpy(weights / weights.mean())
+    drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
     with _torch_seeded(seed), _safe_kernels(recipe):
-        return _train(model, feed, recipe, seed, targets, scale, optimizer, total, after_batch, after_epoch)
+        return _train(model, feed, recipe, seed, targets, scale, drawn, optimizer, total, after_batch, after_epoch)
 
 
 def _train(
@@ -92,6 +102,7 @@ def _train(
     seed: int,
     targets: torch.Tensor,
     scale: torch.Tensor | None,
+    drawn: NDArray[np.float64],
     optimizer: torch.optim.Optimizer,
     total: int,
     after_batch: AfterBatch | None,
@@ -104,7 +115,7 @@ def _train(
         start = time.perf_counter()
         rng = stream(seed, "augment", epoch)
         loss = torch.zeros(())
-        for where in _batches(len(feed), recipe, stream(seed, "batches", epoch)):
+        for where in _batches(drawn, recipe, stream(seed, "batches", epoch)):
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(done, total)
             x = feed.inputs(where)
@@ -112,8 +123,9 @@ def _train(
                 x = augmented(x, recipe.augment, rng)
             index = torch.from_numpy(where)
             output = _outputs(model, x.to(device), recipe)
-            losses = example_losses(output.float(), targets[index].to(device), recipe.label_smoothing)
-            loss = losses.mean() if scale is None else (losses * scale[index].to(device)).mean()
+            precise = output if output.dtype == torch.float64 else output.float()
+            losses = example_losses(precise, targets[index].to(device), recipe.label_smoothing)
+            loss = losses.mean() if scale is None else (losses * scale[index].to(losses)).mean()
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -199,8 +211,8 @@ def _torch_seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _batches(size: int, recipe: Recipe, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    order = rng.permutation(size)
+def _batches(drawn: NDArray[np.float64], recipe: Recipe, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    size, order = drawn.size, epoch_order(drawn, rng)
     count = recipe.batches(size)
     for index in range(count):
         end = size if index == count - 1 else (index + 1) * recipe.batch

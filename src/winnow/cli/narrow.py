@@ -1,0 +1,147 @@
+"""winnow narrow: a narrower network from trained weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from . import options as o
+
+EXAMPLES = """
+Examples:
+
+    winnow narrow wide.safetensors --model mlp --shape 64 --set hidden=[2000] --width 200 --dims auto
+
+    winnow narrow wide.safetensors --model lenet5 --width linear1=60 --width linear2=40 --dims auto --data mnist
+
+    winnow narrow wide.safetensors --model mlp --width 0.25 --order 1 --dims 20 --fold --out plain.safetensors
+
+A file that was not folded is loaded with `winnow.narrowing.restore`, which takes the wide network and the file's
+tensors, and trains on as the wide network would. A folded one is the weights of a plain network of the new widths.
+"""
+HEADS = {
+    "first": "behind",
+    "before": "width",
+    "after": "now",
+    "order": "order",
+    "coordinates": "coordinates",
+    "dims": "dims",
+    "spread_kept": "spread kept",
+    "moment_error": "moment error",
+    "largest_count": "largest count",
+}
+EXAMPLE_ROWS = 256  # examples on which outputs are compared
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("narrow", epilog=EXAMPLES)(narrow)
+
+
+def narrow(
+    weights: Annotated[Path, typer.Argument(help="Weights of the wide network: safetensors, or torch's own file.")],
+    model: Annotated[str, typer.Option(help="The network they belong to, as --model of other commands.")],
+    width: Annotated[
+        list[str],
+        typer.Option(help="Neurons to keep: a count, a fraction, or LAYER=either; may be given several times."),
+    ],
+    classes: Annotated[int, typer.Option(help="Outputs of the network.")] = 10,
+    shape: Annotated[
+        str | None, typer.Option(help="Shape of one example, such as 1,28,28; the network's own if not given.")
+    ] = None,
+    order: Annotated[
+        int | None, typer.Option(help="Highest order of moments to match; the highest that fits if not given.")
+    ] = None,
+    dims: Annotated[
+        str | None, typer.Option(help="Match moments only in this many directions; auto takes as many as fit.")
+    ] = None,
+    layers: Annotated[
+        list[str] | None, typer.Option("--layer", help="Narrow behind this layer only; may be given several times.")
+    ] = None,
+    dropout: Annotated[str, typer.Option(help="Where dropout stands between: refuse, keep or off.")] = "refuse",
+    data: Annotated[str | None, typer.Option(help="Data to measure the change of the outputs on.")] = None,
+    fold: Annotated[bool, typer.Option("--fold", help="Fold the counts into the weights, for export.")] = False,
+    out: Annotated[Path, typer.Option(help="Where to write the narrow weights, as safetensors.")] = Path(
+        "narrow.safetensors"
+    ),
+    seed: o.Seed = 0,
+    set_: o.Set = None,
+    as_json: o.Json = False,
+) -> None:
+    """Make the hidden layers of a trained network narrower; --set gives options of the network, such as hidden."""
+    from ..artefacts import Table
+    from ..models import build
+    from ..narrowing import fold as folded
+    from ..narrowing import narrow as narrowed
+
+    if out.suffix != ".safetensors":
+        raise InputError(f"--out must end in .safetensors; got {out}.")
+    widths = _widths(width)
+    own = o.parameters(set_, ("classes", "shape", "weights", "seed"))
+    wide = build(model, classes=classes, shape=_shape(shape), weights=weights, seed=seed, **own)
+    example = None if data is None else _example(data)
+    directions: Any = int(dims) if dims is not None and dims.lstrip("-").isdigit() else dims
+    net = narrowed(wide, widths, order, layers=layers, dims=directions, dropout=dropout, example=example, seed=seed)
+    certificate: Any = net.narrowed
+    _write(out, (folded(net) if fold else net).state_dict(), certificate.as_dict())
+    if as_json:
+        o.say_json({"weights": str(out), "folded": fold, **certificate.as_dict()})
+        return
+    rows = [{HEADS[key]: row[key] for key in HEADS} for row in certificate.table()]
+    said = [str(Table(tuple(rows)))]
+    said += [f"left  {name or model}: {why}" for name, why in certificate.left.items()]
+    said.append(f"{certificate.parameters_before:,} parameters before, {certificate.parameters_after:,} now")
+    if certificate.output_change is not None:
+        said.append(
+            f"outputs changed by {certificate.output_change:.3g} of their size; with neurons taken at random it would "
+            f"be {certificate.random_change:.3g}"
+        )
+    typer.echo("\n".join([*said, f"weights  {out}"]))
+
+
+def _widths(texts: list[str]) -> int | float | dict[str, int | float]:
+    """One number for all, or numbers by the name of a layer."""
+    pairs = [text.rpartition("=") for text in texts]
+    if len(pairs) == 1 and not pairs[0][1]:
+        return _number(texts[0])
+    if not all(name for name, _, _ in pairs):
+        raise InputError(f"--width must be one number, or LAYER=number each time; got {', '.join(texts)}.")
+    return {name: _number(value) for name, _, value in pairs}
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        raise InputError(f"--width must be a count, a fraction, or LAYER=either; got {text!r}.") from None
+
+
+def _shape(text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(int(side) for side in text.split(","))
+    except ValueError:
+        raise InputError(f"--shape must be whole numbers, such as 1,28,28; got {text!r}.") from None
+
+
+def _example(what: str) -> Any:
+    """A few examples, scaled as training scales them."""
+    import numpy as np
+
+    from ..training.feed import Feed
+
+    feed = Feed(o.opened(what, labels=None, task=None, unreadable="refuse", size=None))
+    return feed.inputs(np.arange(min(EXAMPLE_ROWS, len(feed))))
+
+
+def _write(path: Path, state: dict[str, Any], certificate: dict[str, Any]) -> None:
+    from safetensors.torch import save_file
+
+    from ..store import atomic
+
+    tensors = {name: value.contiguous() for name, value in state.items()}
+    with atomic(path) as part:
+        save_file(tensors, part, metadata={"narrowed": json.dumps(certificate, sort_keys=True)})

@@ -1,0 +1,135 @@
+"""Estimators of scikit-learn in the place of a network: the same arms, seeds, test sets and marks, no recipe.
+
+Inputs and regression targets are standardised as for a network, and each example is one row. Weights are given to
+`fit` as they are, as scikit-learn means them: an example of weight 3 counts like three of its kind, in a penalty too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..artefacts import Source
+from ..artefacts.sampling import epoch_order
+from ..errors import DataError, InputError, NotDefinedError
+from ..models.identity import describe as describe_network
+from ..seeds import number, stream
+from ..training import Feed
+
+__all__ = ["check", "describe", "fitted", "is_estimator"]
+
+NEVER = -1e6  # the logit of a class that was not among the examples
+Answer = Callable[[Feed], NDArray[np.float64]]
+
+
+def is_estimator(model: object) -> bool:
+    """Whether a model is one of scikit-learn's kind rather than a network."""
+    wanted = all(callable(getattr(model, name, None)) for name in ("fit", "predict", "get_params"))
+    return wanted and not isinstance(model, type) and not hasattr(model, "state_dict")
+
+
+def describe(model: Any) -> Any:
+    """What a model is, in plain values; a network as `models` describes it."""
+    if not is_estimator(model):
+        return describe_network(model)
+    given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
+    return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
+
+
+def check(source: Source, model: Any, *, recipe: object, match_iterations: float, by_weight: bool) -> None:
+    """Refuse an estimator that the study asked for cannot be made with.
+
+    Parameters
+    ----------
+    source
+        What it is to learn.
+    model
+        The estimator.
+    recipe, match_iterations
+        As given to `evaluate`; both are about steps, and an estimator has none.
+    by_weight
+        Whether weights are to be given to its `fit`.
+    """
+    from sklearn.base import is_classifier, is_regressor
+    from sklearn.utils.validation import has_fit_parameter
+
+    name = type(model).__name__
+    if not (is_classifier if source.task == "classification" else is_regressor)(model):
+        raise InputError(f"model of evaluate must be an estimator for {source.task}; got {name}.")
+    if source.task == "classification" and not any(
+        hasattr(model, way) for way in ("predict_proba", "decision_function")
+    ):
+        raise InputError(f"model of evaluate must have predict_proba or decision_function; {name} has neither.")
+    if recipe is not None or match_iterations > 0:
+        which = "match_iterations" if recipe is None else "recipe"
+        raise InputError(f"{which} of evaluate is for networks, which train step by step; {name} does not.")
+    if by_weight and not has_fit_parameter(model, "sample_weight"):
+        raise InputError(
+            f"model of evaluate must take sample_weight in fit to train on weighted subsets, and {name} does not; use "
+            "weighting='draw'."
+        )
+
+
+def fitted(
+    model: Any, feed: Feed, seed: int, weights: NDArray[np.float64] | None, weighting: str
+) -> tuple[float, Answer]:
+    """Seconds of fitting a fresh copy, and how to ask it: for outputs in a feed's canonical order, logits for classes.
+
+    Parameters
+    ----------
+    model
+        The estimator, which is left as it is.
+    feed
+        The training set.
+    seed
+        Every `random_state` it has, and the draws.
+    weights
+        How much each example counts, in the feed's canonical order.
+    weighting
+        `loss` gives them to `fit`; `draw` draws as many rows by weight as there are.
+    """
+    from sklearn.base import clone
+    from threadpoolctl import threadpool_limits
+
+    copy = clone(model)
+    states = [name for name in copy.get_params(deep=True) if name.split("__")[-1] == "random_state"]
+    copy.set_params(**{name: number(seed, name) % 2**32 for name in states})
+    rows, targets = _rows(feed), feed.targets
+    if targets is None:
+        raise NotDefinedError(f"fitting needs labels or a regression target; source {feed.source.name!r} has neither.")
+    wanted = targets.numpy() if targets.ndim == 1 or targets.shape[1] > 1 else targets.numpy()[:, 0]
+    given = {} if weights is None or weighting == "draw" else {"sample_weight": weights}
+    if weights is not None and weighting == "draw":
+        drawn = epoch_order(weights, stream(seed, "draws"))
+        rows, wanted = rows[drawn], wanted[drawn]
+    start = time.perf_counter()
+    try:
+        with threadpool_limits(torch.get_num_threads()):  # as many as the engine allows
+            copy.fit(rows, wanted, **given)
+    except ValueError as error:
+        why = str(error).strip().splitlines()[0].rstrip(".")
+        raise DataError(f"{type(model).__name__} cannot be fitted: {why}.") from None
+    return time.perf_counter() - start, lambda exam: _answer(copy, exam)
+
+
+def _rows(feed: Feed) -> NDArray[np.float64]:
+    return feed.inputs(np.arange(len(feed))).flatten(1).numpy().astype(np.float64)
+
+
+def _answer(estimator: Any, exam: Feed) -> NDArray[np.float64]:
+    rows = _rows(exam)
+    if exam.source.task != "classification":
+        return np.asarray(estimator.predict(rows), dtype=np.float64).reshape(len(exam), -1)
+    if hasattr(estimator, "predict_proba"):
+        found = np.log(np.maximum(estimator.predict_proba(rows), np.finfo(np.float64).eps))
+    else:
+        found = np.asarray(estimator.decision_function(rows), dtype=np.float64)
+        found = np.stack([-found, found], 1) / 2 if found.ndim == 1 else found
+    table = np.full((len(exam), len(exam.source.classes)), NEVER)
+    table[:, estimator.classes_] = found
+    return table

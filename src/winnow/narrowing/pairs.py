@@ -1,0 +1,279 @@
+"""Which layers of a model can be narrowed: pairs of layers with nothing but single neurons between them.
+
+A pair is found in the model's graph, as torch.fx traces it: a linear layer or convolution, then an activation and
+whatever else treats each neuron or channel by itself, then the layer that reads it, with no other reader in between.
+The feed-forward block of torch's own transformer layers is such a pair, which the tracer does not look into; it is
+known by its class.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch import fx, nn
+
+from ..errors import InputError, NotDefinedError, UnknownNameError
+from .counted import PLAIN, CountedLayer
+from .steps import ELEMENTWISE, Refused, Step, only_asks, step_of
+
+__all__ = ["Found", "Pair", "find_pairs", "matching"]
+
+BLOCKS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+WAY_OUT = "name the first layer of each pair with layers="
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two layers and the hidden vector between them.
+
+    Attributes
+    ----------
+    first, second
+        Names of the layer that writes the hidden vector and of the one that reads it.
+    width
+        Neurons, or channels, of the hidden vector.
+    smooth
+        Whether all activations between them are.
+    dropout
+        The highest rate of the dropouts between them.
+    dropouts
+        Names of the dropout modules between them.
+    """
+
+    first: str
+    second: str
+    width: int
+    smooth: bool = True
+    dropout: float = 0.0
+    dropouts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pairs of a model in the order of its forward pass, and why other layers start none."""
+
+    pairs: tuple[Pair, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_pairs(model: nn.Module, layers: Sequence[str] | None = None) -> Found:
+    """Find the pairs of layers that `narrow` can work on.
+
+    Parameters
+    ----------
+    model
+        A network of plain torch layers.
+    layers
+        Names of first layers, or patterns of names such as `blocks.*.mlp.fc1`. A model that cannot be traced as a
+        whole is then traced in the largest part that holds the layer and can be.
+
+    Examples
+    --------
+    >>> found = find_pairs(nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)))
+    >>> [(pair.first, pair.second, pair.width) for pair in found.pairs]
+    [('0', '2', 8)]
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model of narrow must be a torch module; got {type(model).__name__}.")
+    if any(isinstance(layer, CountedLayer) for layer in model.modules()):
+        raise InputError(
+            "model of narrow must not be narrowed already; narrow the wide network, or fold this one first."
+        )
+    modules = dict(model.named_modules())
+    blocks = _in_blocks(modules)
+    if layers is None:
+        return _everywhere(modules, blocks)
+    known = [name for name, layer in modules.items() if isinstance(layer, PLAIN)]
+    wanted = matching("layers of narrow", layers, known)
+    pairs = []
+    for name in wanted:
+        if name in blocks:
+            pairs.append(blocks[name])
+            continue
+        try:
+            pairs.append(_named(name, modules))
+        except Refused as reason:
+            raise NotDefinedError(f"layer {name!r} cannot be narrowed: {reason}.") from None
+    return Found(tuple(pairs))
+
+
+def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[str]:
+    """The known names that the patterns stand for, each once; a pattern without one is refused."""
+    if isinstance(patterns, str) or not all(isinstance(item, str) for item in patterns):
+        raise InputError(f"{owner} must be names of layers, in a list; got {patterns!r}.")
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        names = [name for name in known if name == pattern] or fnmatch.filter(known, pattern)
+        if not names:
+            raise UnknownNameError.of(f"name in {owner}:", pattern, known or ["(none)"])
+        found |= dict.fromkeys(names)
+    return list(found)
+
+
+def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair]) -> Found:
+    """All pairs of a model that is traced as a whole, and those of its transformer blocks."""
+    refused: dict[str, str] = {}
+    try:
+        graph = _traced(modules[""])
+    except Refused as reason:
+        if not blocks:
+            raise NotDefinedError(f"model of narrow {reason}; {WAY_OUT}.") from None
+        return Found(tuple(blocks.values()), {"": f"the rest of the model {reason}"})
+    found: dict[str, Pair] = {}
+    for node in graph.nodes:
+        name = str(node.target)
+        if node.op != "call_module" or not isinstance(modules[name], PLAIN) or name in refused:
+            continue
+        try:
+            pair = _from(node, graph, modules)
+        except Refused as reason:
+            refused[name] = str(reason)
+            continue
+        if pair is not None:
+            found[name] = pair
+    # A transformer layer that is the model itself is traced into as well; its class knows better.
+    return Found(
+        tuple({**found, **blocks}.values()), {name: why for name, why in refused.items() if name not in blocks}
+    )
+
+
+def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
+    """The pair that a named layer starts, from the largest part around it that can be traced."""
+    parts = name.split(".")
+    failures = []
+    for depth in range(len(parts)):
+        path = ".".join(parts[:depth])
+        try:
+            graph = _traced(modules[path])
+        except Refused as reason:
+            failures.append(str(reason))
+            continue
+        start = f"{path}." if path else ""
+        inner = dict(modules[path].named_modules())
+        nodes = [node for node in graph.nodes if node.op == "call_module" and node.target == name.removeprefix(start)]
+        if not nodes:
+            raise Refused(f"the forward pass of {path or 'the model'} does not call it as a layer of its own")
+        pair = _from(nodes[0], graph, inner)
+        if pair is None:
+            raise Refused("no layer reads what it writes, after an activation")
+        within = tuple(start + one for one in pair.dropouts)
+        pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within)
+        for end in (pair.first, pair.second):
+            _not_tied(end, modules)
+        return pair
+    raise Refused(f"no part around it can be traced, the smallest because it {failures[-1]}")
+
+
+def _traced(module: nn.Module) -> fx.Graph:
+    try:
+        return fx.Tracer().trace(module)
+    except Exception as error:  # tracing runs the model's own code on stand-ins, which may raise anything
+        why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise Refused(f"cannot be traced by torch.fx ({why})") from None
+
+
+def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> Pair | None:
+    """The pair that starts at a layer's call; none if what it writes is not a hidden vector at all."""
+    first = str(node.target)
+    steps: list[Step] = []
+    here = node
+    while True:
+        readers = [user for user in here.users if not only_asks(user)]
+        if len(readers) != 1:
+            names = ", ".join(user.name for user in readers) or "nothing"
+            raise Refused(f"its hidden vector must have one reader, but is read by {names}")
+        here = readers[0]
+        if here.op == "output":
+            return None
+        second = modules.get(str(here.target)) if here.op == "call_module" else None
+        if isinstance(second, PLAIN):
+            break
+        steps.append(step_of(here, modules))
+    _fit(node, here, steps, graph, modules)
+    return Pair(
+        first,
+        str(here.target),
+        _outputs(modules[first]),
+        smooth=all(step.smooth for step in steps),
+        dropout=max((step.rate for step in steps if step.kind == "dropout"), default=0.0),
+        dropouts=tuple(step.module for step in steps if step.kind == "dropout" and step.module),
+    )
+
+
+def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse two layers whose hidden vector is not a row of exchangeable neurons, or whose weights others use."""
+    writer, reader = modules[str(first.target)], modules[str(second.target)]
+    kinds = [step.kind for step in steps]
+    if "activation" not in kinds:
+        raise Refused(f"no activation stands between it and {second.target}")
+    flat = kinds.count("flatten")
+    if isinstance(writer, nn.Linear) and (not isinstance(reader, nn.Linear) or flat or "pool" in kinds):
+        raise Refused(f"pooling, flattening or a convolution after it mixes its neurons before {second.target}")
+    if isinstance(writer, CONVOLUTIONS) and flat != int(isinstance(reader, nn.Linear)):
+        raise Refused(f"{second.target} does not read its channels one after the other")
+    if isinstance(reader, nn.Linear) and reader.in_features % _outputs(writer):
+        raise Refused(
+            f"the {reader.in_features} inputs of {second.target} are no multiple of its {_outputs(writer)} outputs"
+        )
+    for node in (first, second):
+        _own(str(node.target), graph, modules)
+
+
+def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse a layer that is not plain, or whose weights something else uses too."""
+    layer = modules[name]
+    if type(layer) not in PLAIN or "weight" not in layer._parameters:
+        raise Refused(f"{name} is not a plain layer that holds its own weight ({type(layer).__name__})")
+    if getattr(layer, "groups", 1) != 1:
+        raise Refused(f"{name} is a convolution in groups, whose channels cannot be exchanged")
+    calls = [node for node in graph.nodes if node.op == "call_module" and modules[str(node.target)] is layer]
+    if len(calls) > 1:
+        raise Refused(f"{name} is used {len(calls)} times")
+    if any(node.op == "get_attr" and str(node.target).startswith(f"{name}.") for node in graph.nodes):
+        raise Refused(f"the weights of {name} are used outside it")
+    _not_tied(name, modules)
+
+
+def _holds_its_own(name: str, modules: Mapping[str, nn.Module]) -> bool:
+    try:
+        _not_tied(name, modules)
+    except Refused:
+        return False
+    return type(modules[name]) is nn.Linear
+
+
+def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse parameters that stand under another name too."""
+    own = {id(value) for value in modules[name].parameters()}
+    for other, layer in modules.items():
+        if layer is not modules[name] and own & {id(value) for value in layer.parameters(recurse=False)}:
+            raise Refused(f"{name} shares its weights with {other or 'the model'}")
+
+
+def _in_blocks(modules: Mapping[str, nn.Module]) -> dict[str, Pair]:
+    """The feed-forward pairs of torch's own transformer layers, by the name of their first layer."""
+    found = {}
+    for name, block in modules.items():
+        if not isinstance(block, BLOCKS) or type(block)._ff_block not in [kind._ff_block for kind in BLOCKS]:
+            continue
+        act = block.activation
+        word = (getattr(act, "__name__", None) or type(act).__name__).replace("_", "").lower()
+        start = f"{name}." if name else ""
+        if word in ELEMENTWISE and all(_holds_its_own(f"{start}linear{end}", modules) for end in (1, 2)):
+            found[f"{start}linear1"] = Pair(
+                f"{start}linear1",
+                f"{start}linear2",
+                block.linear1.out_features,
+                smooth=ELEMENTWISE[word],
+                dropout=float(block.dropout.p),
+                dropouts=(f"{start}dropout",),
+            )
+    return found
+
+
+def _outputs(layer: Any) -> int:
+    return int(layer.weight.shape[0])
