@@ -108,9 +108,8 @@ def against_the_paper(d: int, trials: int) -> None:
         )
     paired = statistics.median(slow[0] / fast[0] for slow, fast in zip(taken[PAPER], taken[OURS], strict=True))
     worse = statistics.mean(one[1] for one in taken[OURS]) / statistics.mean(one[1] for one in taken[PAPER])
-    print(
-        f"\nThe paper's takes {paired:,.0f} times as long (median of pairs); our mean error is {worse:.2f} times its own.\n"
-    )
+    print(f"\nThe paper's takes {paired:,.0f} times as long (median of pairs);", end=" ")
+    print(f"our mean error is {worse:.2f} times its own.\n", flush=True)
 
 
 def growth(largest: int) -> None:
@@ -146,7 +145,8 @@ def beside_coreax(python: str, d: int) -> None:
         "cell by cell": [members[a:b] for a, b in pairwise(starts)],
     }
     print(
-        f"| {d:,} points to {products.moments} a job | jobs | ours, seconds | coreax, seconds | ours, moments | coreax, moments |"
+        f"| {d:,} points to {products.moments} a job | jobs | ours, seconds | coreax, seconds "
+        "| ours, moments | coreax, moments |"
     )
     print("|---|---|---|---|---|---|")
     for name, jobs in tasks.items():

@@ -70,8 +70,8 @@ def run(asked: Asked) -> Part:
     settings = (
         f"A ReLU teacher of width {sizes.width} with noise of sd {sizes.noise:g}; d points to ceil(16 sqrt d); "
         f"students of the same shape, {rule.steps:,} steps, {rule}, at every size; test error against the noiseless "
-        f"teacher at {sizes.test:,} points; {len(found)} teachers with their own data and initial weights, all sizes and arms of "
-        f"one paired (smaller sets are the first points of larger ones)."
+        f"teacher at {sizes.test:,} points; {len(found)} teachers with their own data and initial weights, all "
+        f"sizes and arms of one paired (smaller sets are the first points of larger ones)."
     )
     return Part("scaling", settings, table(sizes, found), verdict(sizes, found), drawing(sizes, found))
 

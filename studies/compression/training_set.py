@@ -165,17 +165,19 @@ def verdict(last: Mapping[Rule, NDArray[np.float64]]) -> Sequence[str]:
 
 
 def drawing(found: Mapping[Rule, NDArray[np.float64]]) -> Figure:
+    """Errors over full's of the same teacher: teachers differ far more than what is compared."""
     figure, axes = panels(len(found), 2.6, sharey=True)
     for axis, (rule, errors) in zip(axes, found.items(), strict=True):
         steps = places(rule, errors.shape[2])
-        for i, arm in enumerate(ARMS):
-            middle = errors[:, i].mean(0)
-            half = 1.96 * errors[:, i].std(0, ddof=1) / len(errors) ** 0.5 if len(errors) > 1 else 0 * middle
-            axis.plot(steps, middle, color=LOOKS[arm], lw=1.3, ls="--" if arm == "full" else "-", label=arm)
-            axis.fill_between(steps, middle - half, middle + half, color=LOOKS[arm], alpha=0.12, lw=0)
-        axis.set_yscale("log")
+        logs = np.log(errors / errors[:, :1])
+        axis.axhline(1, color=LOOKS["full"], lw=1.1, ls="--", label="full")
+        for i, arm in list(enumerate(ARMS))[1:]:
+            every = [mean(column) for column in logs[:, i].T]
+            axis.plot(steps, np.exp([one.centre for one in every]), color=LOOKS[arm], lw=1.3, label=arm)
+            low, high = (np.exp([getattr(one, end) for one in every]) for end in ("low", "high"))
+            axis.fill_between(steps, low, high, color=LOOKS[arm], alpha=0.15, lw=0)
         axis.set_title(str(rule), fontsize=7)
         axis.set_xlabel("steps")
-    axes[0].set_ylabel("test MSE against the teacher")
-    axes[-1].legend(fontsize=6, frameon=False)
+    axes[0].set_ylabel("test MSE over full's")
+    axes[0].legend(fontsize=6, frameon=False)
     return figure

@@ -13,6 +13,7 @@ wide network alone. Curves are said to agree if they are within 5 % of the wide 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -31,8 +32,8 @@ from .parts import COLOURS, FULL, RANDOM, Asked, Part, begun, holds, panels, rat
 from .teacher import Rule
 
 NEAR = 0.05
-ARMS = ("wide", "order 5", "order 2", "order 5, no rule", "random rescaled", "random")
-PAPER = "order 5"
+PAPER, NO_RULE = "order 5", "order 5, no rule"
+ARMS = ("wide", PAPER, "order 2", NO_RULE, "random rescaled", "random")
 LOOKS = {"wide": FULL, "random": RANDOM, **dict(zip(ARMS[1:-1], COLOURS, strict=False))}
 TASKS = {"easy": (2, 5.0), "paper's": (6, 20.0)}
 
@@ -88,16 +89,17 @@ def run(asked: Asked) -> Part:
         ]
         for case in (QUICK if asked.quick else CASES)
     }
-    errors = {case: np.array([one["errors"] for one in every]) for case, every in found.items()}
-    apart = {case: np.array([one["apart"] for one in every]) for case, every in found.items()}
+    errors, apart = (
+        {case: read([one[what] for one in every]) for case, every in found.items()} for what in ("errors", "apart")
+    )
     rule = next(iter(found)).rule
     settings = (
         f"Two-layer networks of width {sizes.before:,} narrowed to {sizes.after:,}, {sizes.points:,} points of noise "
         f"{sizes.noise:g}, batches of {rule.batch}, {rule.steps} steps, rates falling as a cosine; error at "
         f"{sizes.test:,} noiseless points; {asked.seeds} seeds of data, weights and batches, all arms of one paired. "
         f"Easy: J_2(5 r) cos(2 theta); the paper's: J_6(20 r) cos(6 theta). In the table: the mean relative distance "
-        f"of the error's curve from the wide network's; the distance of outputs in the end (root mean square, relative to "
-        f"the spread of the wide network's)."
+        f"of the error's curve from the wide network's; the distance of outputs in the end (root mean square, relative "
+        f"to the spread of the wide network's)."
     )
     return Part("width", settings, table(errors, apart), verdict(errors), drawing(errors))
 
@@ -112,7 +114,18 @@ def curves(sizes: Sizes, case: Case, repeat: int) -> Mapping[str, Any]:
     every = [learned(arm, on, case.rule, seed, marks) for arm in arms(model, sizes, seed)]
     spread = float(every[0].outputs.std())
     apart = [float((one.outputs - every[0].outputs).square().mean().sqrt()) / spread for one in every]
-    return {"errors": [one.errors for one in every], "apart": apart}
+    return {"errors": [finite(one.errors) for one in every], "apart": finite(apart)}
+
+
+def finite(values: Sequence[float]) -> list[float | None]:
+    """The values, with nothing in place of those of a training that diverged."""
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def read(kept: Sequence[Any]) -> NDArray[np.float64]:
+    """What was kept as an array, infinite where a training had diverged."""
+    found = np.array(kept, dtype=np.float64)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def arms(model: nn.Sequential, sizes: Sizes, seed: int) -> Sequence[nn.Module]:
@@ -134,6 +147,12 @@ def distances(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.abs(errors / errors[:, :1] - 1).mean(2)
 
 
+def diverged(distances: NDArray[np.float64]) -> str:
+    """How many trainings diverged, in words; none if none did."""
+    count = int((~np.isfinite(distances)).sum())
+    return f"diverged in {count} of {distances.size} seeds" if count else ""
+
+
 def table(errors: Mapping[Case, NDArray[np.float64]], apart: Mapping[Case, NDArray[np.float64]]) -> Sequence[str]:
     lines = [
         "| task, activation, training | wide: error at start, end | " + " | ".join(ARMS[1:]) + " |",
@@ -143,7 +162,8 @@ def table(errors: Mapping[Case, NDArray[np.float64]], apart: Mapping[Case, NDArr
         far = distances(values)
         ends = f"{values[:, 0, 0].mean():.4f}, {values[:, 0, -1].mean():.4f}"
         cells = [
-            f"{written(mean(100 * far[:, i]), 1)} %; {written(mean(apart[case][:, i]), 2)}" for i in range(1, len(ARMS))
+            diverged(far[:, i]) or f"{written(mean(100 * far[:, i]), 1)} %; {written(mean(apart[case][:, i]), 2)}"
+            for i in range(1, len(ARMS))
         ]
         lines.append(f"| {case} | {ends} | " + " | ".join(cells) + " |")
     return lines
@@ -158,12 +178,16 @@ def verdict(errors: Mapping[Case, NDArray[np.float64]]) -> Sequence[str]:
         far = distances(values)
         column = {arm: far[:, i] for i, arm in enumerate(ARMS)}
         one = mean(column[PAPER])
-        against = {arm: ratio(column[PAPER], column[arm]) for arm in ("random rescaled", "random", "order 5, no rule")}
+        others = {"random rescaled": "the rescaled random sub-network", "random": "the plain one", NO_RULE: "no rule"}
+        against = ", ".join(
+            f"{within(ratio(column[PAPER], column[arm]))} of that of {name}"
+            if not diverged(column[arm])
+            else f"{name} {diverged(column[arm])}"
+            for arm, name in others.items()
+        )
         lines.append(
             f"{begun(str(case))}: {written(mean(100 * column[PAPER]), 1)} %: this {holds(one, NEAR, at_most=True)}. "
-            f"Its distance is {within(against['random rescaled'])} of the rescaled random sub-network's, "
-            f"{within(against['random'])} of the plain one's, {within(against['order 5, no rule'])} of that without "
-            f"the rule."
+            f"Its distance is {against}."
         )
     better = [case for case, values in errors.items() if _smaller(values)]
     lines.append(
@@ -174,8 +198,8 @@ def verdict(errors: Mapping[Case, NDArray[np.float64]]) -> Sequence[str]:
 
 
 def _smaller(values: NDArray[np.float64]) -> bool:
-    far = distances(values)
-    return ratio(far[:, ARMS.index(PAPER)], far[:, ARMS.index("random rescaled")]).high < 1
+    ours, theirs = (distances(values)[:, ARMS.index(arm)] for arm in (PAPER, "random rescaled"))
+    return not diverged(ours) and (bool(diverged(theirs)) or ratio(ours, theirs).high < 1)
 
 
 def drawing(errors: Mapping[Case, NDArray[np.float64]]) -> Figure:
@@ -185,10 +209,12 @@ def drawing(errors: Mapping[Case, NDArray[np.float64]]) -> Figure:
     axes = figure.subplots(rows, min(4, len(errors)), squeeze=False).ravel()
     for axis, (case, values) in zip(axes, errors.items(), strict=False):
         steps = np.linspace(0, case.rule.steps, values.shape[2])
+        shown = np.where(np.isfinite(values).all(0), values.mean(0), np.nan)
         for i, arm in enumerate(ARMS):
             style = "--" if arm == "wide" else "-"
-            axis.plot(steps, values[:, i].mean(0), color=LOOKS[arm], lw=1.1, ls=style, label=arm, zorder=3 - 0.1 * i)
+            axis.plot(steps, shown[i], color=LOOKS[arm], lw=1.1, ls=style, label=arm, zorder=3 - 0.1 * i)
         axis.set_yscale("log")
+        axis.set_ylim(0.8 * np.nanmin(shown), 1.2 * np.nanmax(shown[[0, 1, 2, 4, 5]]))  # no rule may run away
         axis.set_title(str(case), fontsize=7)
         axis.tick_params(labelsize=6, which="both")
     axes[0].set_ylabel("test MSE")

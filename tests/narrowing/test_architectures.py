@@ -142,3 +142,28 @@ def test_a_block_with_dropout() -> None:
         wn.narrow(block, 8)
     net = wn.narrow(block, 8, dropout="off")
     assert (net.dropout.p, net.dropout1.p) == (0.0, 0.1)
+
+
+class Dropping(nn.Module):
+    """A dropout that is a function call, or one module in two places."""
+
+    def __init__(self, shared: bool) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 8), nn.Linear(8, 2)
+        self.drop = nn.Dropout(0.5)
+        self.shared = shared
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.shared:
+            return self.b(self.drop(torch.relu(self.a(self.drop(x)))))
+        return self.b(nn.functional.dropout(torch.relu(self.a(x)), 0.5, self.training))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_dropout_that_cannot_be_turned_off_alone(shared: bool) -> None:
+    wide = twice(Dropping(shared))
+    for how in ({}, {"layers": ["a"]}):
+        with pytest.raises(NotDefinedError, match=r"cannot be turned off alone; give dropout='keep'"):
+            wn.narrow(wide, 4, dropout="off", **how)
+    x = torch.randn(6, 3)
+    torch.testing.assert_close(wn.narrow(wide, 4, dropout="keep").eval()(x), wide.eval()(x))

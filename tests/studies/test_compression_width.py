@@ -53,6 +53,17 @@ def test_the_verdict_follows_the_numbers():
     assert "1.0 ± 0.0 %" in table(near, {CASE: np.zeros((6, len(ARMS)))})[2]
 
 
+def test_a_training_that_diverged_is_said_to_have():
+    errors = made_up([0.01, 0.03, np.inf, 0.2, 0.5])
+    kept = [[width.finite(curve) for curve in one] for one in errors.tolist()]
+    assert kept[0][3] == [None] * 5
+    found = {CASE: width.read(kept)}
+    np.testing.assert_array_equal(found[CASE], errors)
+    assert "no rule diverged in 6 of 6 seeds" in verdict(found)[1]
+    assert "| diverged in 6 of 6 seeds |" in table(found, {CASE: np.zeros((6, len(ARMS)))})[2]
+    assert width.drawing(found) is not None
+
+
 def test_the_harmonic_is_what_it_says():
     r, theta = 0.5, 0.3
     at = np.array([[r * np.cos(theta), r * np.sin(theta)], [0.0, 0.0]])

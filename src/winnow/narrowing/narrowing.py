@@ -19,6 +19,7 @@ from .counted import PLAIN
 from .objects import objects
 from .pairs import Found, Pair, find_pairs, matching
 from .shrinking import DROPOUT, copied, settle_dropout, shrink
+from .steps import Refused
 
 __all__ = ["narrow"]
 
@@ -100,10 +101,10 @@ def narrow(
             continue
         try:
             settle_dropout(net, pair, dropout)
-        except NotDefinedError as error:
+        except Refused as reason:
             if asked:
-                raise
-            left[pair.first] = str(error).rstrip(".")
+                raise NotDefinedError(f"layer {pair.first!r} cannot be narrowed: {reason}.") from None
+            left[pair.first] = str(reason)
             continue
         number = seeds.number(seed, "narrow", pair.first)
         certificates.append(_narrow_one(net, pair, count, order, dims, gradients == "counted", number))

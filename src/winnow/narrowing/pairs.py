@@ -41,7 +41,7 @@ class Pair:
     dropout
         The highest rate of the dropouts between them.
     dropouts
-        Names of the dropout modules between them.
+        Names of the dropout modules between them; empty for one that is a function call, or is used elsewhere too.
     """
 
     first: str
@@ -160,7 +160,7 @@ def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
         pair = _from(nodes[0], graph, inner)
         if pair is None:
             raise Refused("no layer reads what it writes, after an activation")
-        within = tuple(start + one for one in pair.dropouts)
+        within = tuple(one and start + one for one in pair.dropouts)
         pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within)
         for end in (pair.first, pair.second):
             _not_tied(end, modules)
@@ -194,13 +194,18 @@ def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> P
             break
         steps.append(step_of(here, modules))
     _fit(node, here, steps, graph, modules)
+    calls = [str(call.target) for call in graph.nodes if call.op == "call_module"]
     return Pair(
         first,
         str(here.target),
         _outputs(modules[first]),
         smooth=all(step.smooth for step in steps),
         dropout=max((step.rate for step in steps if step.kind == "dropout"), default=0.0),
-        dropouts=tuple(step.module for step in steps if step.kind == "dropout" and step.module),
+        dropouts=tuple(
+            step.module if calls.count(step.module) == 1 else ""
+            for step in steps
+            if step.kind == "dropout" and step.rate
+        ),
     )
 
 

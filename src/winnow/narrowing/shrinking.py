@@ -14,6 +14,7 @@ from .. import checks
 from ..errors import InputError, NotDefinedError
 from .counted import CountedLayer, attach, detach
 from .pairs import Pair, find_pairs
+from .steps import Refused
 
 __all__ = ["copied", "fold", "restore", "settle_dropout", "shrink"]
 
@@ -82,7 +83,10 @@ def restore(
                 f"state of restore has counts of shape {tuple(value.shape)} for {name!r}; the model's vector is "
                 f"{pair.width} wide."
             )
-        settle_dropout(net, pair, dropout)
+        try:
+            settle_dropout(net, pair, dropout)
+        except Refused as reason:
+            raise NotDefinedError(f"layer {pair.first!r} cannot be narrowed: {reason}.") from None
         shrink(net, pair, torch.arange(len(value)), value, shared=True)
     try:
         net.load_state_dict(dict(state))
@@ -119,18 +123,17 @@ def settle_dropout(net: nn.Module, pair: Pair, dropout: str) -> None:
     if pair.dropout == 0 or dropout == "keep":
         return
     if dropout == "refuse":
-        raise NotDefinedError(
-            f"layer {pair.first!r} cannot be narrowed: a dropout of {pair.dropout:g} behind it would drop all the "
-            "neurons that one stands for at once; give dropout='off' to train without it, or dropout='keep' to accept "
-            "the noise."
+        raise Refused(
+            f"a dropout of {pair.dropout:g} behind it would drop all the neurons that one stands for at once; give "
+            "dropout='off' to train without it, or dropout='keep' to accept the noise"
+        )
+    if "" in pair.dropouts:
+        raise Refused(
+            "a dropout behind it is a function call, or a module used elsewhere too, and cannot be turned off alone; "
+            "give dropout='keep', or change the model"
         )
     for name in pair.dropouts:
         net.get_submodule(name).p = 0.0  # type: ignore[assignment]
-    if not pair.dropouts:
-        raise NotDefinedError(
-            f"layer {pair.first!r} has a dropout behind it that is a function call in the model's code and cannot be "
-            "turned off from outside; give dropout='keep', or change the code."
-        )
 
 
 def copied(model: nn.Module, owner: str) -> nn.Module:
