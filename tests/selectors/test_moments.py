@@ -28,7 +28,7 @@ def sums(signals, ids, weights, basis):
 
 def test_weights_stand_for_the_class_and_keep_its_moments():
     signals = made()
-    out = select("moments", signals, size=75)
+    out = select("moments", signals, size=75, order=2)
     labels = np.asarray(signals.labels)[out.ids]
     assert np.bincount(labels).tolist() == [25, 25, 25]
     for c, count in enumerate((60, 200, 40)):
@@ -39,7 +39,8 @@ def test_weights_stand_for_the_class_and_keep_its_moments():
             full = sums(signals, where, np.ones(count), lambda x, p=power: x**p)
             kept = sums(signals, out.ids[mine], out.weights[mine], lambda x, p=power: x**p)
             np.testing.assert_allclose(kept, full, rtol=1e-9)
-    assert out.certificate["order"] >= 2
+    assert out.certificate["order"] == 2
+    assert 0 < out.certificate["expected_error"] < out.certificate["random_error"]
     assert out.certificate["spread_lost"] == 0.0
     assert out.certificate["moment_error"] < 1e-12
     assert set(out.certificate["parts"]) == {"a", "b", "c"}
@@ -55,6 +56,12 @@ def test_many_dimensions_are_reduced_and_the_loss_is_stated():
     _, share = principal(rows - rows.mean(axis=0), 9)
     assert about["parts"]["b"]["spread_lost"] == pytest.approx(1 - share, abs=1e-9)
     assert 0.3 < about["spread_lost"] < 0.9
+
+
+def test_the_order_follows_the_activation_where_all_directions_fit():
+    signals = made(task="unlabelled", dims=1)
+    orders = {a: select("moments", signals, size=40, activation=a).certificate["order"] for a in ("relu", "tanh")}
+    assert orders["relu"] <= 2 < orders["tanh"]
 
 
 def test_regression_keeps_what_a_squared_loss_depends_on():

@@ -42,4 +42,4 @@ def principal(points: Array, dims: int | None = None, weights: Array | None = No
 
 def _squared(rows: Array) -> Array:
     """Few rows with the same directions and spread: the triangle of a QR factorisation."""
-    return rows if len(rows) <= rows.shape[1] else np.linalg.qr(rows, mode="r")
+    return rows if len(rows) <= rows.shape[1] else np.asarray(np.linalg.qr(rows, mode="r"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,19 @@ __all__ = ["moments"]
 Vector = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-HIGHEST = 5  # orders beyond gain little at sizes that people keep
 TRACE = 1e-9  # of an example's weight, for one that is kept only to reach the size
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is wanted of a group."""
+
+    size: int
+    order: int | None
+    dims: int | None
+    activation: str
+    refine: bool
+    seed: int
 
 
 @registry.selector(needs={"embeddings"}, paper="Wang et al. 2025", by_group=True)
@@ -31,6 +43,7 @@ def moments(
     seed: int = 0,
     order: int | None = None,
     dims: int | None = None,
+    activation: str = "relu",
     refine: bool = False,
 ) -> Choice:
     """Keep few examples, weighted so that the moments of the embeddings are those of all.
@@ -38,8 +51,8 @@ def moments(
     Classes are compressed each on its own, all to the same size as far as they go; an example's weight is the number
     of examples it stands for. For regression the moments are those that a squared loss depends on: of x, of x times
     the target, and of its square. Embeddings are reduced to their `dims` principal directions, and what lies outside
-    those is not matched: the certificate states its share (`spread_lost`), and the largest relative error of what is
-    matched.
+    those is not matched: the certificate states its share (`spread_lost`), the largest relative error of what is
+    matched, and the error to expect of a mean over the examples, beside that of a random subset.
 
     Parameters
     ----------
@@ -50,10 +63,12 @@ def moments(
     seed
         Of what is drawn in refining.
     order
-        The highest order matched. If None, the first in as many directions as the size allows, and more only where
-        all of them are matched already.
+        The highest order matched. If None, the first in as many directions as the size allows; where that is all of
+        them, what `wn.moments.advise` says.
     dims
         Principal directions in which moments are matched; if None, as many as the order and the size allow.
+    activation
+        What the model to be trained is made of, as `wn.moments.advise` takes it: `relu` has no use for orders beyond 2.
     refine
         Spend more time for a smaller error.
     """
@@ -67,7 +82,8 @@ def moments(
     parts: dict[str, Any] = {}
     for name, where, count in track(_groups(pool, size), "moments"):
         targets = None if pool.task != "regression" or pool.labels is None else pool.labels[where].astype(np.float64)
-        kept, counts, about = _compressed(points[where], targets, count, order, dims, refine, seed)
+        asked = Asked(count, order, dims, activation, refine, seed)
+        kept, counts, about = _compressed(points[where], targets, asked)
         positions.append(where[kept])
         weights.append(counts)
         parts[name] = about
@@ -84,62 +100,69 @@ def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
     return [group for group in zip(names, members, quota.tolist(), strict=True) if group[2]]
 
 
-def _compressed(
-    points: Vector, targets: Vector | None, size: int, order: int | None, dims: int | None, refine: bool, seed: int
-) -> tuple[Positions, Vector, dict[str, Any]]:
+def _compressed(points: Vector, targets: Vector | None, asked: Asked) -> tuple[Positions, Vector, dict[str, Any]]:
     """Which of a group stay, their weights, and what is known about it."""
-    from ..moments import compress, moment_error  # numba, which that room loads, only where it is wanted
+    from ..moments import advise, compress, moment_error  # numba, which that room loads, only where it is wanted
     from ..moments.principal import principal
 
-    if size >= len(points):
-        about = {"size": len(points), "order": None, "dims": points.shape[1], "spread_lost": 0.0, "moment_error": 0.0}
-        return np.arange(len(points)), np.ones(len(points)), about
+    n, size = len(points), asked.size
+    if size >= n:
+        return np.arange(n), np.ones(n), _known(n, None, points.shape[1], 0.0, 0.0, 0.0, 0.0)
+    beside = 0 if targets is None else 1
     everywhere, _ = principal(points)
-    chosen, directions = _advised(everywhere.shape[1], size, 0 if targets is None else 1, order, dims)
-    if not chosen:  # too few for a moment: the example nearest the mean stands for all, copies fill the size
+    order, directions = _advised(n, everywhere.shape[1], beside, asked)
+    if not order:  # too few for any moment: the examples nearest the mean stand for all
         nearest = np.argsort(np.square(points - points.mean(axis=0)).sum(axis=1), kind="stable")[:size]
-        about = {"size": size, "order": 0, "dims": 0, "spread_lost": 1.0, "moment_error": 0.0}
-        return nearest, np.full(size, len(points) / size), about
-    reduced, share = principal(points, directions)
-    kept, counts = compress(reduced, size, chosen, seed=seed, refine=refine, targets=targets)
+        return nearest, np.full(size, n / size), _known(size, 0, 0, 1.0, 0.0, None, None)
+    reduced = everywhere[:, :directions]
+    spread = float(everywhere.var(axis=0).sum())
+    lost = 1.0 - float(reduced.var(axis=0).sum()) / spread if directions < everywhere.shape[1] else 0.0
+    kept, counts = compress(reduced, size, order, seed=asked.seed, refine=asked.refine, targets=targets)
     rows = reduced if targets is None else np.column_stack([reduced, targets])
     kept, counts = _filled(rows, kept, counts, size)
-    error = moment_error(reduced, kept, counts, chosen, targets=targets)
-    about = {
+    error = float(moment_error(reduced, kept, counts, order, targets=targets))
+    advice = advise(n, directions, size, asked.activation, targets=beside)
+    expected = advice.errors.get(order)
+    return kept, counts, _known(size, order, directions, lost, error, expected, advice.random)
+
+
+def _known(
+    size: int, order: int | None, dims: int, lost: float, error: float, expected: float | None, random: float | None
+) -> dict[str, Any]:
+    return {
         "size": size,
-        "order": chosen,
-        "dims": reduced.shape[1],
-        "spread_lost": 1.0 - share,
-        "moment_error": float(error),
+        "order": order,
+        "dims": dims,
+        "spread_lost": lost,
+        "moment_error": error,
+        "expected_error": expected,
+        "random_error": random,
     }
-    return kept, counts, about
 
 
-def _advised(rank: int, size: int, targets: int, order: int | None, dims: int | None) -> tuple[int, int]:
-    """The order and the directions: what is asked for, or what fits."""
-    from ..moments import feasible_size
+def _advised(n: int, rank: int, targets: int, asked: Asked) -> tuple[int, int]:
+    """The order and the directions: what is asked for, or what fits; (0, 0) if nothing does."""
+    from ..moments import advise, feasible_size
 
-    if order is None and dims is not None and feasible_size(min(dims, rank), 1, targets) > size:
-        raise InputError(
-            f"dims of selector 'moments' must leave the moments fewer than the examples kept of a group; "
-            f"{min(dims, rank)} directions have {feasible_size(min(dims, rank), 1, targets)} first moments, and "
-            f"{size} are kept."
-        )
-    least = order or 1
-    fitting = 0
-    while fitting < rank and feasible_size(fitting + 1, least, targets) <= size:
-        fitting += 1
-    if dims is None and fitting == 0 and order is None:
-        return 0, 0
-    directions = min(dims, rank) if dims is not None else max(1, fitting)
-    if order is None:
-        while (
-            least < HIGHEST
-            and directions == min(rank, dims or rank)
-            and feasible_size(directions, least + 1, targets) <= size // 2
-        ):
-            least += 1
-    return least, directions
+    size, order = asked.size, asked.order or 1
+    if asked.dims is not None:
+        directions = min(asked.dims, rank)
+        if asked.order is None and feasible_size(directions, 1, targets) > size:
+            raise InputError(
+                "dims of selector 'moments' must leave a group no more moments than examples that are kept of it; "
+                f"{directions} directions have {feasible_size(directions, 1, targets)} up to the first order, and "
+                f"{size} are kept."
+            )
+    else:
+        directions = 0
+        while directions < rank and feasible_size(directions + 1, order, targets) <= size:
+            directions += 1
+        if not directions and asked.order is None:
+            return 0, 0
+        directions = max(1, directions)
+    if asked.order is None and directions == min(rank, asked.dims or rank):
+        order = advise(n, directions, size, asked.activation, targets=targets).order
+    return order, directions
 
 
 def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[Positions, Vector]:
@@ -167,11 +190,17 @@ def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[P
 
 def _certificate(pool: Pool, parts: dict[str, Any]) -> dict[str, Any]:
     """What was matched, for the worst group, and group by group."""
+
+    def worst(name: str, choose: Any, default: Any = None) -> Any:
+        return choose((part[name] for part in parts.values() if part[name] is not None), default=default)
+
     return {
         "matched_within": "classes" if pool.labelled else "all",
-        "order": min((part["order"] for part in parts.values() if part["order"] is not None), default=None),
-        "dims": min(part["dims"] for part in parts.values()),
-        "spread_lost": max(part["spread_lost"] for part in parts.values()),
-        "moment_error": max(part["moment_error"] for part in parts.values()),
+        "order": worst("order", min),
+        "dims": worst("dims", min),
+        "spread_lost": worst("spread_lost", max),
+        "moment_error": worst("moment_error", max),
+        "expected_error": worst("expected_error", max),
+        "random_error": worst("random_error", max),
         "parts": parts,
     }

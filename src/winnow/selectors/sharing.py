@@ -30,7 +30,7 @@ def in_proportion(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     [3, 2, 0]
     """
     exact = capacity * (total / max(1, int(capacity.sum())))
-    parts = np.floor(exact).astype(np.int64)
+    parts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     order = np.argsort(parts - exact, kind="stable")
     parts[order[: total - int(parts.sum())]] += 1
     return parts
