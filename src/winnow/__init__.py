@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
-    from .pipeline import plan, prune
+    from .pipeline import explain, plan, prune
     from .scores.scoring import list_scores, score
     from .selectors.selecting import list_selectors, select
     from .signals.embedding import embed
@@ -40,6 +40,7 @@ _HOMES = {
     "Subset": "artefacts",
     "embed": "signals.embedding",
     "evaluate": "evaluation.evaluating",
+    "explain": "pipeline",
     "list_scores": "scores.scoring",
     "list_selectors": "selectors.selecting",
     "observe": "signals.observing",
@@ -62,6 +63,7 @@ __all__ = [
     "embed",
     "errors",
     "evaluate",
+    "explain",
     "list_scores",
     "list_selectors",
     "lpntk",
