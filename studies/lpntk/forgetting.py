@@ -36,6 +36,7 @@ WARM_RATE = 0.1
 PAPER = {"mnist": (0.427, 0.590, 0.495)}  # precision, recall, F1 of Table 1, by s~
 DIRECTIONS = {"error": "true error", "s_tilde": "label alone (s~)"}
 CLOSE = 0.2  # a miss up to which the first order is said to hold
+FEW = 20  # events a seed, below which a verdict is called weak
 ENOUGH = 3  # seeds with events, below which nothing is claimed
 
 Counted = Mapping[str, Mapping[str, float | None]]  # by direction: the fields of a report, and `miss`
@@ -191,9 +192,10 @@ def judged(runs: Sequence[Counted]) -> str:
     having = len(rates(runs))
     if having < ENOUGH:
         return (
-            f"cannot be tested, since {events} example(s) were forgotten in all {len(runs)} seeds together, where the "
-            "paper saw hundreds in each."
+            f"cannot be tested, since only {having} of {len(runs)} seeds forgot anything, {events:,} example(s); "
+            f"it takes {ENOUGH}. The paper saw hundreds in each."
         )
+    few = "" if events >= FEW * len(runs) else ", far from the hundreds in each that the paper saw: weak evidence"
     f1 = {direction: values(runs, direction, "f1") for direction in DIRECTIONS}
     beyond = difference(f1["s_tilde"], values(runs, "s_tilde", "guessing"))
     true = difference(f1["error"], values(runs, "error", "guessing"))
@@ -203,7 +205,7 @@ def judged(runs: Sequence[Counted]) -> str:
         f"{holding(beyond)} for the label alone, F1 {told(f1['s_tilde'])}, which is {signed(beyond)} on always saying "
         f"yes; {holding(true)} for the true error, F1 {told(f1['error'])}, {signed(true)} on it. "
         f"{which.capitalize() if apart.excludes_zero else 'The two are not told apart'} ({signed(apart)}). "
-        f"{events:,} events in {having} of {len(runs)} seeds."
+        f"{events:,} events in {having} of {len(runs)} seeds{few}."
     )
 
 
@@ -254,9 +256,11 @@ def figure(found: Mapping[tuple[str, Case], Sequence[Counted]]) -> Figure:
         ax.set_title(data, fontsize=9, color=INK)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("F1 of predicted forgetting", fontsize=8)
-    key = zip(
-        (*DIRECTIONS.values(), "always", "at the events' rate"), (*COLOURS[:2], SOFT, RANDOM), "oo__", strict=True
-    )
-    handles = [axes[0].plot([], [], color=c, marker=m, ls="", label=name)[0] for name, c, m in key]
+    looks = (*(("o", "", colour) for colour in COLOURS[:2]), ("", "--", SOFT), ("", ":", RANDOM))
+    words = (*DIRECTIONS.values(), "always", "at the events' rate")
+    handles = [
+        axes[0].plot([], [], color=colour, marker=marker, ls=dashes, label=name)[0]
+        for name, (marker, dashes, colour) in zip(words, looks, strict=True)
+    ]
     drawing.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
     return drawing

@@ -17,8 +17,9 @@ processor seconds of everything that a measure needs, training included.
 The form of the contradiction score was chosen earlier, on eight kernels of 1,200 examples of the same data sets with
 flipped labels. The draws here are fresh: they are named otherwise and nothing was chosen on them.
 
-cleanlab 2.9.0 (with numpy 2.4 and scikit-learn 1.9, in an environment of its own) gave on out-of-sample probabilities
-of a draw of each data set the same scores as `confident.py` to 1e-12 and the same sets of label issues.
+cleanlab 2.9.0 (numpy 2.4.6, scikit-learn 1.9.1, in an environment of its own) gave exactly the scores, confident
+joint and set of label issues of `confident.py` on 44 sets of probabilities: out-of-sample ones of a draw of each data
+set at two lengths of training, and 40 made at random with two to seven classes.
 """
 
 from __future__ import annotations

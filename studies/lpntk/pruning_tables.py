@@ -17,7 +17,8 @@ from .parts import COLOURS, INK, RANDOM, SOFT, panels, written
 
 Cells = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and situation, one entry a repeat
 
-TICKS = (-50, -20, -10, -5, -2, -1, 0, 1, 2, 5, 10)
+TICKS = (-50, -20, -5, -2, -1, 0, 1, 2, 5, 20)
+ONE = "undecided by one repeat"
 ARMS = (  # the order of tables; the shelf keeps none
     "paper's rule, lpNTK",
     "paper's rule, pNTK",
@@ -212,21 +213,21 @@ def _where_cover_helps(found: Sequence[Row]) -> list[str]:
 def unchanged(gap: Interval) -> str:
     """What an interval says of the claim that nothing changes."""
     if not gap.excludes_zero:
-        return "not contradicted"
+        return "not contradicted" if gap.runs > 1 else ONE
     return "does not hold: it falls" if gap.centre < 0 else "does not hold: it rises"
 
 
 def claimed(gap: Interval) -> str:
     """What an interval says of the claim that the difference is positive."""
     if not gap.excludes_zero:
-        return "not shown"
+        return "not shown" if gap.runs > 1 else ONE
     return "holds" if gap.centre > 0 else "does not hold: the other way round"
 
 
 def better(gap: Interval) -> str:
     """A difference in a word."""
     if not gap.excludes_zero:
-        return "not told apart"
+        return "not told apart" if gap.runs > 1 else ONE
     return "better" if gap.centre > 0 else "worse"
 
 
@@ -248,7 +249,7 @@ def figure(found: Sequence[Row]) -> Figure:
                     row.random.centre, at, xerr=row.random.half_width, color=colour, marker="o", markersize=4, capsize=2
                 )
         # Straight up to two points, where subsets are told apart, then by powers: some fall by tens of points.
-        axis.set_xscale("symlog", linthresh=2, linscale=1.2)
+        axis.set_xscale("symlog", linthresh=2, linscale=0.9)
         low = min((r.random.centre - np.nan_to_num(r.random.half_width) for r in found), default=0.0)
         high = max((r.random.centre + np.nan_to_num(r.random.half_width) for r in found), default=0.0)
         axis.set_xlim(min(1.2 * low, -1), max(1.2 * high, 1))

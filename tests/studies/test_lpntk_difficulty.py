@@ -24,7 +24,7 @@ def blocks(data, size, *names):
     return torch.from_numpy(x), labels
 
 
-def made(noises, rate=0.1, seeds=4, last=0.1):
+def made(noises, rate=0.1, seeds=4):
     """A setting whose difficulties are one base with that much noise added at each size, noise upon noise."""
     found = []
     for seed in range(seeds):
@@ -37,7 +37,7 @@ def made(noises, rate=0.1, seeds=4, last=0.1):
         again = (np.asarray(values["64"]) + 0.1 * rng.normal(size=400)).tolist()
         labels = rng.integers(0, 10, 400).tolist()
         found.append(
-            {"difficulty": values, "again": again, "labels": labels, "first": 2.3, "last": last, "accuracy": 0.9}
+            {"difficulty": values, "again": again, "labels": labels, "first": 2.3, "last": 0.1, "accuracy": 0.9}
         )
     return Setting("mnist", Plan(rate, 128, 2), found)
 
@@ -79,6 +79,7 @@ def test_every_example_gets_the_loss_of_its_own_set():
 
 def test_a_quick_run_is_kept_and_not_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(difficulty, "drawn", blocks)
+    monkeypatch.setattr(difficulty, "LEARNED", 10.0)  # two epochs teach nothing
     asked = Asked(Shelf(tmp_path, "lpntk difficulty"), tmp_path, ("mnist", "other"), 2, True)
     first = difficulty.run(asked)
     kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*.json")}
@@ -87,6 +88,14 @@ def test_a_quick_run_is_kept_and_not_made_again(tmp_path, monkeypatch):
     assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*.json")} == kept
     assert len(first.figure.axes) == 3
     assert first.name == "difficulty"
+
+
+def test_small_sets_are_not_trained_where_all_examples_teach_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(difficulty, "drawn", blocks)
+    part = difficulty.run(Asked(Shelf(tmp_path, "lpntk difficulty"), tmp_path, ("mnist",), 1, True))
+    assert part.figure is None
+    assert part.table == []
+    assert [line.split(":")[1].split(";")[0] for line in part.verdict[1:]] == [" cannot be tried here"] * 2
 
 
 def test_a_falling_correlation_holds_and_a_rising_one_does_not():
@@ -98,7 +107,7 @@ def test_a_falling_correlation_holds_and_a_rising_one_does_not():
         f["difficulty"]["16"], f["difficulty"]["1"] = f["difficulty"]["1"], f["difficulty"]["16"]
     assert fall(swapped).startswith("does not hold")
     assert "from 16 to 4" in fall(swapped)
-    assert "nor from 4 to 1" in fall(swapped)
+    assert "and from 4 to 1" in fall(swapped)
     assert not further(swapped).endswith("in 6 of 6 steps.")
 
 
@@ -112,16 +121,14 @@ def test_a_fall_within_the_interval_is_not_settled():
 
 
 def test_table_and_words_say_what_the_numbers_are():
-    s = made((0.5, 1, 2), rate=0.001, last=2.29)
+    s = made((0.5, 1, 2), rate=0.001)
     lines = tabled([s])
     pearson = next(line for line in lines if "Pearson |" in line).split("|")
     rho = np.mean([np.corrcoef(f["difficulty"]["64"], f["difficulty"]["4"])[0, 1] for f in s.found])
     assert float(pearson[4].split("±")[0]) == pytest.approx(rho, abs=6e-4)
     assert "| 0.214 | 0.070 | 0.031 |" in next(line for line in lines if "paper" in line)
     text = " ".join(judged([s]))
-    assert "learned next to nothing" in text
     assert "the ceiling" in text
-    assert "learned next to nothing" not in " ".join(judged([made((0.5, 1, 2))]))
 
 
 def test_class_means():

@@ -21,6 +21,7 @@ from ..store import Run
 from ..training.recipe import Recipe
 from .asking import request_of, settings_of
 from .pruning import HELD_OUT, chosen_subset
+from .relating import relate_run
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -123,8 +124,6 @@ def prune_with_proof(
 
 def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:
     """How the examples of a run teach each other, for its report."""
-    from .relating import relate_run  # torch and numba, which lpntk loads, only where they are wanted
-
     found = run.step(
         "relations",
         DatasetExplanation,
