@@ -9,9 +9,9 @@ are forgotten, and saying so at random as often as it happens, whose F1 is that 
 
 The paper reports 7,873 events in 10 seeds of 50 iterations at rate .001, one example in eight. Plain SGD at that rate
 moves LeNet-5 so little that hardly an answer changes, so there is next to nothing to predict. That was seen on draws
-of other names before the sizes were set, by counting events and not by looking at predictions. Cases where there is
-forgetting were therefore added: a rate of .1 from the start, and a rate of .01 after 50 iterations at .1. What they
-show is how good the first order is where it is needed; it is not the paper's table.
+of other names before the sizes were set. Cases where there is forgetting were therefore added: a rate of .1 from the
+start, and a rate of .01 after 50 iterations at .1. They were chosen by counting events on such draws; for .1 the F1
+there was seen too. What they show is how good the first order is where it is needed; it is not the paper's table.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import winnow as wn
 from winnow import seeds
+from winnow.pipeline.relating import far_out
 from winnow.training import Feed, Recipe, predict, train
 
 from . import confident
@@ -45,7 +46,6 @@ from .poison_tables import MEASURES, SETS, THRESHOLD, figure, table, verdict
 
 EXAMPLES, SHARE, FOLDS = 1200, 0.05, 5  # the paper flips nothing; it only says that flips would contradict
 EPOCHS = (3, 30)  # brief, and the usual recipe
-FAR = 3.0  # distances of the quartiles above the upper one, as in the documentation of `explain`
 
 
 def run(asked: Asked) -> Part:
@@ -190,11 +190,7 @@ def left_out(
 
 def looks_wrong(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     """The rule of `explain`: far above the upper quartile of the class."""
-    out = np.zeros(labels.size, dtype=bool)
-    for k in np.unique(labels):
-        low, high = np.quantile(scores[labels == k], (0.25, 0.75))
-        out |= (labels == k) & (scores > high + FAR * (high - low))
-    return out
+    return scores > far_out(scores, labels)
 
 
 def ranked(scores: NDArray[Any], wrong: NDArray[np.bool_]) -> dict[str, float]:
