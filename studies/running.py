@@ -64,7 +64,17 @@ def told(part: Part, command: str, seconds: float) -> str:
         f"{part.settings} Made {datetime.date.today()} on {os.cpu_count()} cores by `{command}`, "
         f"{seconds / 60:.0f} processor minutes of kept results."
     )
-    return "\n".join([*part.table, "", *part.verdict, "", made, ""])
+    return "\n".join([*part.table, "", *spaced(part.verdict), "", made, ""])
+
+
+def spaced(lines: Sequence[str]) -> list[str]:
+    """Sentences with an empty line where a list begins or ends, without which Markdown sees no list."""
+    out: list[str] = []
+    for line in lines:
+        if out and line.startswith("- ") != out[-1].startswith("- "):
+            out.append("")
+        out.append(line)
+    return out
 
 
 def publish(study: str, part: Part, text: str, folder: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .data.opening import open
     from .evaluation.evaluating import evaluate
     from .narrowing import narrow
-    from .pipeline import plan, prune
+    from .pipeline import explain, plan, prune
     from .scores.scoring import list_scores, score
     from .selectors.selecting import list_selectors, select
     from .signals.embedding import embed
@@ -41,6 +41,7 @@ _HOMES = {
     "Subset": "artefacts",
     "embed": "signals.embedding",
     "evaluate": "evaluation.evaluating",
+    "explain": "pipeline",
     "list_scores": "scores.scoring",
     "list_selectors": "selectors.selecting",
     "narrow": "narrowing",
@@ -64,6 +65,7 @@ __all__ = [
     "embed",
     "errors",
     "evaluate",
+    "explain",
     "list_scores",
     "list_selectors",
     "lpntk",

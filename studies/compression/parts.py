@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from winnow.artefacts.intervals import Interval
+from winnow.artefacts.intervals import Interval, mean
 
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, WIDTH, Asked, Part, interval, panels, written
 
@@ -27,6 +27,7 @@ __all__ = [
     "interval",
     "panels",
     "ratio",
+    "times",
     "within",
     "written",
 ]
@@ -49,6 +50,12 @@ def ratio(above: ArrayLike, below: ArrayLike, confidence: float = 0.95) -> Inter
     middle = (a.mean() * b.mean() - vab) / square
     half = math.sqrt(max(middle**2 - (a.mean() ** 2 - va) / square, 0.0))
     return Interval(centre, float(middle - half), float(middle + half), int(a.size))
+
+
+def times(above: ArrayLike, below: ArrayLike) -> Interval:
+    """The geometric mean of the ratios of paired positive runs, with the t interval of its logarithm."""
+    found = mean(np.log(np.asarray(above, dtype=np.float64) / np.asarray(below, dtype=np.float64)))
+    return Interval(*(math.exp(value) for value in (found.centre, found.low, found.high)), found.runs)
 
 
 def exponent(sizes: ArrayLike, errors: ArrayLike) -> float:

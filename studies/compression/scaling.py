@@ -23,7 +23,22 @@ from numpy.typing import NDArray
 from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
 
-from .parts import COLOURS, FULL, RANDOM, Asked, Part, begun, exponent, holds, interval, panels, ratio, within, written
+from .parts import (
+    COLOURS,
+    FULL,
+    RANDOM,
+    Asked,
+    Part,
+    begun,
+    exponent,
+    holds,
+    interval,
+    panels,
+    ratio,
+    times,
+    within,
+    written,
+)
 from .teacher import Rule, Teacher, trained
 from .training_set import chosen
 
@@ -102,12 +117,8 @@ def exponents(sizes: Sizes, found: Array) -> Mapping[str, Array]:
 
 def paired(found: Array) -> Mapping[str, tuple[Interval, ...]]:
     """The ratio of each arm's error to full's on the same data, at each size, as a geometric mean over teachers."""
-    logs = np.log(found / found[:, :1])
-    return {arm: tuple(_back(mean(column)) for column in logs[:, i].T) for i, arm in enumerate(ARMS) if i}
-
-
-def _back(found: Interval) -> Interval:
-    return Interval(*(math.exp(value) for value in (found.centre, found.low, found.high)), found.runs)
+    pairs = {arm: zip(found[:, i].T, found[:, 0].T, strict=True) for i, arm in enumerate(ARMS) if i}
+    return {arm: tuple(times(ours, full) for ours, full in every) for arm, every in pairs.items()}
 
 
 def table(sizes: Sizes, found: Array) -> Sequence[str]:
@@ -115,10 +126,10 @@ def table(sizes: Sizes, found: Array) -> Sequence[str]:
         "| d | d' | " + " | ".join(ARMS) + " | " + " | ".join(f"{arm} / full" for arm in ARMS[1:]) + " |",
         "|---" * (1 + 2 * len(ARMS)) + "|",
     ]
-    times = paired(found)
+    over = paired(found)
     for j, size in enumerate(sizes.points):
         cells = [interval(found[:, i, j]) for i in range(len(ARMS))]
-        cells += [within(times[arm][j]) for arm in ARMS[1:]]
+        cells += [within(over[arm][j]) for arm in ARMS[1:]]
         lines.append(f"| {size:,} | {kept(size):,} | " + " | ".join(cells) + " |")
     alphas = exponents(sizes, found)
     cells = [written(mean(alphas[arm]), 2) for arm in ARMS]
@@ -135,7 +146,8 @@ def verdict(sizes: Sizes, found: Array) -> Sequence[str]:
     ]
     for arm in ARMS[1:]:
         one = ratio(alphas[arm], alphas["full"])
-        all_sizes = _back(mean(np.log(found[:, ARMS.index(arm)] / found[:, 0]).mean(1)))
+        ours, full = (np.exp(np.log(found[:, i]).mean(1)) for i in (ARMS.index(arm), 0))
+        all_sizes = times(ours, full)
         outcome = f": this {holds(one, BOUND, at_most=False)}" if arm != "random" else ""
         named = f"{arm} (the paper's)" if arm == PAPER else arm
         lines.append(
@@ -158,10 +170,10 @@ def drawing(sizes: Sizes, found: Array) -> Figure:
         label = f"{arm}: exponent {alphas[arm].mean():.2f}"
         left.errorbar(at, middle, half, color=LOOKS[arm], marker="o", ms=3, lw=1.2, capsize=2, label=label)
         if i:
-            times = paired(found)[arm]
-            ends = np.nan_to_num([[one.centre - one.low, one.high - one.centre] for one in times]).T
+            over = paired(found)[arm]
+            ends = np.nan_to_num([[one.centre - one.low, one.high - one.centre] for one in over]).T
             right.errorbar(
-                sizes.points, [one.centre for one in times], ends, color=LOOKS[arm], marker="o", ms=3, lw=1.2, capsize=2
+                sizes.points, [one.centre for one in over], ends, color=LOOKS[arm], marker="o", ms=3, lw=1.2, capsize=2
             )
     left.set(xscale="log", yscale="log", xlabel="points trained on (d, or d' after choosing)", ylabel="test MSE")
     left.legend(fontsize=6, frameon=False)

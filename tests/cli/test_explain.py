@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +46,18 @@ def test_bad_options_are_one_line(winnow: Winnow, someone: str) -> None:
     assert said.code == 2
     assert said.err.count("\n") == 1
     assert "limit of explain" in said.err
+
+
+def test_without_an_id_it_explains_the_data_set(winnow: Winnow, tmp_path: Path) -> None:
+    given = ("explain", "digits", *SHORT, "--errors", 4, "--out", tmp_path / "run")
+    said = winnow(*given)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("digits: mlp, trained on 120 examples of 10 classes.")
+    assert "Mean cosine of the pairs:" in said.out
+    assert said.out.endswith(f"page  {tmp_path / 'run' / 'explanation.html'}\n")
+    found = winnow(*given, "--json").json
+    assert found["winnow"] == "explanation of a data set"
+    assert len(found["errors"]) <= 4
+    assert len(found["relations"]) == 55
+    assert all(str(one["id"]) in said.out for one in found["errors"])
+    assert json.loads((tmp_path / "run" / "explanation.json").read_text()) == found

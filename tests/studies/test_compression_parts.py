@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from studies.compression.parts import begun, exponent, holds, ratio
+from studies.compression.parts import begun, exponent, holds, ratio, times
 
 from winnow.artefacts.intervals import Interval
 
@@ -47,3 +47,9 @@ def test_a_claim_is_judged_by_its_interval(low, high, at_most, word):
 
 def test_sentences_begin_with_a_capital_and_keep_names():
     assert begun("easy, ReLU") == "Easy, ReLU"
+
+
+def test_times_are_geometric_means_of_paired_ratios():
+    found = times([2.0, 8.0, 4.0], [1.0, 1.0, 1.0])
+    assert found.centre == pytest.approx(4)
+    assert found.low * found.high == pytest.approx(16)

@@ -12,6 +12,7 @@ from studies.compression.width import ARMS, Case, distances, table, verdict
 from studies.shelf import Shelf
 
 CASE = Case("easy", "tanh", Rule("SGD", 0.01, 32, 20))
+APART = {CASE: np.ones((6, len(ARMS)))}
 
 
 def asked(out):
@@ -43,14 +44,16 @@ def test_distances_are_relative_means():
 
 def test_the_verdict_follows_the_numbers():
     near = {CASE: made_up([0.01, 0.03, 0.1, 0.2, 0.5])}
-    lines = verdict(near)
+    lines = verdict(near, APART)
     assert "this holds" in lines[1]
-    assert "0.05 (" in lines[1]
-    assert "1 of 1 cases" in lines[-1]
+    assert "0.050 (" in lines[1]
+    assert "in 1 of 1 cases" in lines[2]
+    assert "Outputs in the end, tanh" in lines[4]
+    assert "in 0 of 1 cases" in lines[4]
     far = {CASE: made_up([0.3, 0.3, 0.3, 0.1, 0.5])}
-    assert "this does not hold" in verdict(far)[1]
-    assert "0 of 1 cases" in verdict(far)[-1]
-    assert "1.0 ± 0.0 %" in table(near, {CASE: np.zeros((6, len(ARMS)))})[2]
+    assert "this does not hold" in verdict(far, APART)[1]
+    assert "in 0 of 1 cases" in verdict(far, APART)[2]
+    assert "1.0 ± 0.0 %" in table(near, APART)[2]
 
 
 def test_a_training_that_diverged_is_said_to_have():
@@ -59,8 +62,8 @@ def test_a_training_that_diverged_is_said_to_have():
     assert kept[0][3] == [None] * 5
     found = {CASE: width.read(kept)}
     np.testing.assert_array_equal(found[CASE], errors)
-    assert "no rule diverged in 6 of 6 seeds" in verdict(found)[1]
-    assert "| diverged in 6 of 6 seeds |" in table(found, {CASE: np.zeros((6, len(ARMS)))})[2]
+    assert "no rule diverged in 6 of 6 seeds" in verdict(found, APART)[1]
+    assert "| diverged in 6 of 6 seeds |" in table(found, APART)[2]
     assert width.drawing(found) is not None
 
 

@@ -1,7 +1,8 @@
-"""winnow explain: what an example is interchangeable with, and what it contradicts."""
+"""winnow explain: what an example is interchangeable with and what it contradicts; how the classes of data relate."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,8 @@ Examples:
     winnow explain fashion-mnist 5b3f1c0a9d2e7f46 --model lenet5 --epochs 5 --limit 2000 --json
 
     winnow explain photos/ cats/0012.jpg --neighbours 10
+
+    winnow explain photos/ --out runs/photos-explained
 """
 
 
@@ -26,8 +29,14 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     data: o.Data,
-    id: Annotated[str, typer.Argument(help="The id of the example, as other commands write it.")],
+    id: Annotated[
+        str | None, typer.Argument(help="The id of an example, as other commands write it; the data set if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory for the result as JSON and as a page; trains once for all ids.")
+    ] = None,
     neighbours: Annotated[int, typer.Option(help="The longest list of other examples.")] = 5,
+    errors: Annotated[int, typer.Option(help="The longest list of labels that look wrong.")] = 20,
     model: o.Model = "auto",
     epochs: o.Epochs = 30,
     batch: o.Batch = 128,
@@ -43,13 +52,19 @@ def explain(
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Train once and say what an example is learned together with, what against, and whether its label fits."""
+    """Train once and say what an example is learned together with, what against, and whether its label fits.
+
+    Without an id: how the classes relate, and which labels look wrong.
+    """
     from ..pipeline.explaining import explain as find
+    from ..pipeline.explaining import page_name
 
     source = o.opened(data, labels=labels, task=None, unreadable=unreadable, size=image_size)
     recipe = o.recipe(epochs, batch, optimizer, lr, augment)
-    found = find(source, id, model=model, recipe=recipe, k=neighbours, limit=limit, seed=seed)
+    found = find(source, id, model=model, recipe=recipe, k=neighbours, errors=errors, limit=limit, seed=seed, out=out)
     if as_json:
         o.say_json(found.values())
-    else:
-        typer.echo(str(found))
+        return
+    typer.echo(str(found))
+    if out is not None:
+        typer.echo(f"\npage  {out / page_name(id)}.html")

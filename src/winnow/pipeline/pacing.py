@@ -22,6 +22,7 @@ from ..signals.tangents import tangent_features
 from ..training import Feed, Recipe, predict, train
 from ..training.recorder import Recorder
 from .asking import Request
+from .comparing import comparing
 from .counting import USUAL, Counts
 
 __all__ = ["Pace", "choosing", "measured"]
@@ -96,9 +97,12 @@ def _timed(function: Callable[[], object]) -> float:
 
 
 def choosing(source: Source, request: Request, counts: Counts) -> float:
-    """Seconds of scoring and selecting by embeddings, from a made-up slice; of anything else, nothing to speak of."""
-    if not counts.embedded:
-        return 0.0
+    """Seconds of scoring and selecting, from made-up slices; of what only sorts, nothing to speak of."""
+    return comparing(source, request, counts) + (_choosing(source, request, counts) if counts.embedded else 0.0)
+
+
+def _choosing(source: Source, request: Request, counts: Counts) -> float:
+    """Seconds of scoring and selecting by embeddings."""
     signals = _made_up(source, request, counts)
     rows, plan = len(signals), request.plan
     scale = counts.n / rows

@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from .. import checks
-from ..artefacts import Source, Study, Subset
+from ..artefacts import Signals, Source, Study, Subset
 from ..data.holdout import hold_out
 from ..engine import Engine, engine_of
 from ..evaluation.evaluating import evaluate
 from ..evaluation.exams import exams
 from ..evaluation.ledger import STAGES
 from ..report import write_run_report
-from ..report.gallery import Gallery, make_gallery
+from ..report.explained import DatasetExplanation
+from ..report.gallery import Gallery, make_gallery, make_pictures
 from ..store import Run
 from ..training.recipe import Recipe
 from .asking import request_of, settings_of
 from .pruning import HELD_OUT, chosen_subset
+from .relating import relate_run
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -89,7 +91,7 @@ def prune_with_proof(
         if tests is None and source.task != "unlabelled":
             source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
             tests, held_out = {"held out": held}, len(held)
-        subset, scores = chosen_subset(source, request, validation, run, runner)
+        subset, scores, signals = chosen_subset(source, request, validation, run, runner)
         word = str(subset.certificate.get("method", request.method.name))
         word = "one draw" if word == "random" else word  # evaluate adds random arms of its own
         name = f"{word}@{len(subset) / len(source):.3g}"
@@ -113,6 +115,24 @@ def prune_with_proof(
         )
         report = None
         if run.path is not None:
-            run.step("gallery", Gallery, lambda: make_gallery(source, scores, subset), file="gallery.json")
+            gallery = run.step("gallery", Gallery, lambda: make_gallery(source, scores, subset), file="gallery.json")
+            if signals is not None and "lpntk" in signals:
+                _relations(run, source, signals, subset, gallery, seed)
             report = write_run_report(run.path)
     return Proof(subset, study, report, name, request.method.why, held_out)
+
+
+def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:
+    """How the examples of a run teach each other, for its report."""
+    found = run.step(
+        "relations",
+        DatasetExplanation,
+        lambda: relate_run(source, signals, subset, gallery, seed),
+        file="relations.json",
+    )
+    run.step(
+        "relations-pictures",
+        Gallery,
+        lambda: make_pictures(source, found.named(), subset),
+        file="relations-pictures.json",
+    )

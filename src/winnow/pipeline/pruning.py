@@ -77,14 +77,14 @@ def prune(
     runner = engine_of("prune", engine)
     settings = settings_of("prune", source, validation, request, runner)
     with Run.opened(out, settings, extend=False) as run:
-        subset, _ = chosen_subset(source, request, validation, run, runner)
+        subset, _, _ = chosen_subset(source, request, validation, run, runner)
     return subset
 
 
 def chosen_subset(
     source: Source, request: Request, validation: Source | None, run: Run, engine: Engine
-) -> tuple[Subset, Scores | None]:
-    """The subset asked for, and the scores it was chosen by, if any."""
+) -> tuple[Subset, Scores | None, Signals | None]:
+    """The subset asked for, and the scores and signals it was chosen by, if any."""
     if request.tolerance is None:
         signals = _observe(source, request, run, engine)
         scores = _score(signals, request, run)
@@ -92,7 +92,7 @@ def chosen_subset(
         subset = run.step(
             "select/subset", Subset, lambda: choose(signals, given, request, request.keep), file="subset.parquet"
         )
-        return subset, scores
+        return subset, scores, signals
     whole = source
     if validation is None:
         source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
@@ -118,7 +118,8 @@ def chosen_subset(
         run=run,
         engine=engine,
     )
-    return run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet"), scores
+    subset = run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet")
+    return subset, scores, signals
 
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:

@@ -38,6 +38,7 @@ LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, where its seconds are given
 START = 5.0  # seconds in which a worker has imported torch
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process that has hardly begun; of a worker, its libraries shared
 POINT = 36  # bytes that the greediest selector (graph) holds of each number of an embedding
+BLOCKS = 128 << 20  # bytes of the blocks of a kernel, and of what is made of them
 HEADER, TABLE, RECORD = 480, 1500, 120  # bytes of a signals file, a table and a record of a step, beside the numbers
 ORIGIN = 2750  # bytes that a subset says of the scores, and of the signals, it came from
 DICTIONARY = 1 << 20  # bytes at which a column's dictionary in parquet is full
@@ -223,6 +224,7 @@ def _memory(counts: Counts) -> dict[str, float]:
     feeds = counts.held * (2 * INSIDE + 1 if counts.members else 1)
     job = feeds + 2.25 * n * counts.recorded + max(network, gradients) + 6 * names
     points = POINT * n * counts.dim if counts.embedded else 0
+    points += 2 * counts.signals + BLOCKS if counts.tangents else 0  # seeds side by side, then class by class
     idle = TORCH + counts.workers * WORKER if many else TORCH
     return {
         "observing": idle + counts.held * (2 if many else 1) + counts.signals + counts.workers * job,

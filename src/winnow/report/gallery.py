@@ -13,7 +13,7 @@ import base64
 import dataclasses
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from ..errors import StoreError
 from ..seeds import stream
 from ..store import read_json, write_json
 
-__all__ = ["SECTIONS", "Example", "Gallery", "make_gallery"]
+__all__ = ["SECTIONS", "Example", "Gallery", "make_gallery", "make_pictures"]
 
 SECTIONS = ("easiest", "hardest", "kept", "dropped")
 LARGEST_SIDE = 96
@@ -140,30 +140,54 @@ def make_gallery(source: Source, scores: Scores | None, subset: Subset, count: i
     kept[subset.indices(source)] = True
     chosen = _chosen(source, scores, kept, count)
     shown = np.unique(np.concatenate(list(chosen.values())))
-    inputs = source.fetch(shown)
-    positions = source.positions(shown)
     values = {} if scores is None else dict(zip(*_as_lists(scores, shown), strict=True))
-    drawn = {}
-    for name, position, item in zip(shown.tolist(), positions.tolist(), inputs, strict=True):
-        drawn[name] = Example(
+    drawn = _drawn(source, shown, kept, values)
+    sections = {name: tuple(drawn[key] for key in ids.tolist()) for name, ids in chosen.items() if ids.size}
+    return Gallery(
+        source=source.name,
+        kind=source.kind,
+        score=None if scores is None else scores.name,
+        sections=sections,
+        **_column_names(source),
+        counts=_counts(source, kept),
+    )
+
+
+def make_pictures(source: Source, ids: Sequence[Any], subset: Subset | None = None) -> Gallery:
+    """Draw given examples: a gallery of one section, `shown`.
+
+    Parameters
+    ----------
+    source
+        The data.
+    ids
+        Whom to draw, each once.
+    subset
+        What was kept; everything unless given.
+    """
+    kept = np.full(len(source), subset is None)
+    if subset is not None:
+        kept[subset.indices(source)] = True
+    shown = np.asarray(ids, dtype=source.ids.dtype)
+    drawn = _drawn(source, shown, kept, {}) if shown.size else {}
+    return Gallery(source.name, source.kind, None, {"shown": tuple(drawn.values())}, **_column_names(source))
+
+
+def _drawn(
+    source: Source, shown: NDArray[Any], kept: NDArray[np.bool_], values: Mapping[Any, float]
+) -> dict[Any, Example]:
+    """Examples drawn, by id."""
+    named = zip(shown.tolist(), source.positions(shown).tolist(), source.fetch(shown), strict=True)
+    return {
+        name: Example(
             id=str(name),
             label=_label(source, position),
             score=values.get(name),
             kept=bool(kept[position]),
             **_drawing(source, item),
         )
-    sections = {name: tuple(drawn[key] for key in ids.tolist()) for name, ids in chosen.items() if ids.size}
-    table = source.kind == "table"
-    width = int(np.prod(source.shape)) if table else 0
-    return Gallery(
-        source=source.name,
-        kind=source.kind,
-        score=None if scores is None else scores.name,
-        sections=sections,
-        columns=_columns(source, width),
-        hidden_columns=max(0, width - MOST_COLUMNS),
-        counts=_counts(source, kept),
-    )
+        for name, position, item in named
+    }
 
 
 def _chosen(source: Source, scores: Scores | None, kept: NDArray[np.bool_], count: int) -> dict[str, NDArray[Any]]:
@@ -222,9 +246,11 @@ def _counts(source: Source, kept: NDArray[np.bool_]) -> tuple[tuple[str, int, in
     return tuple(zip(source.classes, held.tolist(), total.tolist(), strict=True))
 
 
-def _columns(source: Source, width: int) -> tuple[str, ...]:
+def _column_names(source: Source) -> dict[str, Any]:
+    """The columns of a table that are shown, and how many are not."""
+    width = int(np.prod(source.shape)) if source.kind == "table" else 0
     names = source.columns if len(source.columns) == width else [str(number) for number in range(width)]
-    return tuple(names[:MOST_COLUMNS])
+    return {"columns": tuple(names[:MOST_COLUMNS]), "hidden_columns": max(0, width - MOST_COLUMNS)}
 
 
 def _drawing(source: Source, item: NDArray[Any]) -> dict[str, Any]:

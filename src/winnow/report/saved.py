@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..artefacts import Scores, Study, Subset
 from ..errors import NotFoundError, StoreError
 from ..store import read_json
+from .explained import DatasetExplanation
 from .gallery import Gallery
 
 __all__ = ["Saved", "read_run"]
+
+A = TypeVar("A", Gallery, DatasetExplanation)
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Saved:
         The run's scores, those the gallery refers to first.
     gallery
         The examples to show.
+    relations, pictures
+        How examples teach each other, where the run observed that, and pictures of those it names.
     settings
         What the run was asked to do.
     steps
@@ -40,6 +45,8 @@ class Saved:
     subset_path: Path | None = None
     scores: tuple[Scores, ...] = ()
     gallery: Gallery | None = None
+    relations: DatasetExplanation | None = None
+    pictures: Gallery | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
 
@@ -56,7 +63,7 @@ def read_run(run_dir: str | Path) -> Saved:
     if not where.is_dir():
         raise NotFoundError(f"run_dir of the report must be the directory of a run; there is none at {where}.")
     about = where / "run.json"
-    study_at, subset_path, gallery_path = where / "study", where / "subset.parquet", where / "gallery.json"
+    study_at, subset_path = where / "study", where / "subset.parquet"
     if not about.exists() and not study_at.is_dir():
         raise StoreError(f"{where} is not the directory of a winnow run; it holds no run.json.")
     studied = (study_at / "study.json").exists()
@@ -66,7 +73,7 @@ def read_run(run_dir: str | Path) -> Saved:
             "command to go on."
         )
     settings = read_json(about).get("settings", {}) if about.exists() else {}
-    gallery = Gallery.load(gallery_path) if gallery_path.exists() else None
+    gallery = _held(where / "gallery.json", Gallery)
     scores = [Scores.load(path) for path in sorted((where / "scores").glob("*.parquet"))]
     main = gallery.score if gallery is not None else None
     return Saved(
@@ -75,9 +82,15 @@ def read_run(run_dir: str | Path) -> Saved:
         subset_path=subset_path,
         scores=tuple(sorted(scores, key=lambda score: score.name != main)),
         gallery=gallery,
+        relations=_held(where / "relations.json", DatasetExplanation),
+        pictures=_held(where / "relations-pictures.json", Gallery),
         settings=settings,
         steps=_steps(where / "steps"),
     )
+
+
+def _held(path: Path, kind: type[A]) -> A | None:
+    return kind.load(path) if path.exists() else None
 
 
 def _steps(where: Path) -> dict[str, float]:

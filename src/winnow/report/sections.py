@@ -22,6 +22,7 @@ from .class_section import class_section
 from .palette import DARK, LIGHT, css_variables
 from .saved import Saved
 from .snippets import loading, opening, origin_of
+from .teaching_section import teaching_section
 from .units import GAP, MINUS, Units, seconds_text
 
 __all__ = ["page"]
@@ -53,6 +54,7 @@ def page(saved: Saved) -> dict[str, Any]:
         "scores": _scores(saved),
         "classes": None if study is None else class_section(saved, study, arms, main),
         "gallery": saved.gallery if saved.gallery and saved.gallery.sections else None,
+        "teaching": _teaching(saved),
         "ledger": _ledger(rows),
         "certificate": _certificate(saved, main),
         "loading": _loading(saved, origin),
@@ -236,6 +238,15 @@ def _scores(saved: Saved) -> dict[str, Any] | None:
         for number, score in enumerate(saved.scores[:MOST_SCORES])
     ]
     return {"shown": shown, "more": [score.name for score in saved.scores[MOST_SCORES:]]}
+
+
+def _teaching(saved: Saved) -> dict[str, Any] | None:
+    if saved.relations is None:
+        return None
+    held = saved.gallery.sections if saved.gallery else {}
+    titles = {"dropped": "What stands in for examples that were dropped", "kept": "Partners of examples that were kept"}
+    groups = {title: [item.id for item in held.get(name, ())] for name, title in titles.items()}
+    return teaching_section(saved.relations, saved.pictures, groups)
 
 
 def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -217,7 +217,9 @@ def protocol(study: Study) -> str:
     low, high = min(counts, default=0), max(counts, default=0)
     seeds = f"{low} seed{'' if low == 1 else 's'}" if low == high else f"{low} to {high} seeds"
     factor = study.match_iterations
-    if factor == 0:
+    if study.provenance.get("parameters", {}).get("recipe", {}) is None:
+        match = "as long as the estimator takes"
+    elif factor == 0:
         match = "the same number of epochs, so a smaller set takes fewer steps"
     elif factor == 1:
         match = "the same number of optimiser steps, whatever its size"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,11 @@ def write_run_report(run_dir: str | Path, path: str | Path | None = None) -> Pat
 def _write(saved: Saved, path: Path) -> Path:
     if path.is_dir():
         raise InputError(f"path of the report must be a file to write; {path} is a directory.")
-    text = render(saved)
+    return written(render(saved), path)
+
+
+def written(text: str, path: Path) -> Path:
+    """The file, once the text is in it."""
     with atomic(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
@@ -54,9 +59,14 @@ def _write(saved: Saved, path: Path) -> Path:
 
 def render(saved: Saved) -> str:
     """The page as text."""
-    import jinja2
-
     from .sections import page
+
+    return filled("report.html", page(saved))
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """A template with its values, our style and our one script."""
+    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("winnow.report", "templates"),
@@ -66,12 +76,8 @@ def render(saved: Saved) -> str:
         lstrip_blocks=True,
     )
     script = _text(environment, "copy.js")
-    return (
-        environment.get_template("report.html").render(
-            **page(saved), css=_text(environment, "report.css"), script=script, script_hash=_hash(script)
-        )
-        + "\n"
-    )
+    own = {"css": _text(environment, "report.css"), "script": script, "script_hash": _hash(script)}
+    return environment.get_template(template).render(**values, **own) + "\n"
 
 
 def _text(environment: Any, name: str) -> Any:

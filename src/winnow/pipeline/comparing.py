@@ -1,0 +1,75 @@
+"""How long it takes to compare the examples of each class with each other by their lpNTK features.
+
+Redundancy, farthest points and both lpNTK scores do so: with classes of size c their seconds are a c + b c^2 for each
+class. Two made-up slices, of classes as large as is quickly done and half as large, give a and b; where the real
+classes are no larger, the first slice is simply scaled by their number.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .. import registry
+from ..artefacts import Scores, Signals, Source
+from ..scores.scoring import score
+from ..seeds import stream
+from ..selectors.selecting import select
+from .asking import Request
+from .counting import USUAL, Counts
+
+__all__ = ["comparing"]
+
+CLASS, ROWS = 1024, 2048  # examples of a class, and in all, that are quickly compared
+WARM = 24  # examples of a slice that only warms up
+
+
+def comparing(source: Source, request: Request, counts: Counts) -> float:
+    """Seconds of scoring and selecting by lpNTK features, of any other nothing."""
+    if not counts.tangents or source.labels is None:
+        return 0.0
+    sizes = np.bincount(np.asarray(source.labels, dtype=np.int64))
+    sizes = sizes[sizes > 0]
+    typical = max(2, round(float(np.square(sizes).sum() / sizes.sum())))  # the class that an example is in
+    large = min(typical, CLASS)
+    classes = max(2, min(sizes.size, ROWS // large))
+    _seconds(request, counts, 2, WARM // 2)
+    most = _seconds(request, counts, classes, large) / classes
+    if typical <= CLASS:
+        return most * counts.n / large
+    few = _seconds(request, counts, classes, large // 2) / classes
+    square = max(0.0, most / large - few / (large // 2)) / (large - large // 2)
+    line = max(0.0, most / large - square * large)
+    return line * counts.n + square * float(np.square(sizes.astype(np.float64)).sum())
+
+
+def _seconds(request: Request, counts: Counts, classes: int, each: int) -> float:
+    """Seconds for so many made-up classes of so many examples."""
+    signals, plan = _made_up(counts, classes, each), request.plan
+    given: Scores | Signals = signals
+    start = time.perf_counter()
+    if plan.score is not None and "lpntk" in registry.get("score", plan.score).needs:
+        given = score(plan.score, signals)
+    elif plan.score is not None:
+        given = Scores(plan.score, signals.ids, np.zeros(len(signals)), None, "classification", signals.labels)
+    if "lpntk" in registry.get("selector", plan.selector).needs:
+        size = max(1, round(len(signals) * counts.kept / counts.n))
+        beside = signals if isinstance(given, Scores) else None
+        select(plan.selector, given, size=size, balance=request.balance, signals=beside, **plan.parameters)
+    return time.perf_counter() - start
+
+
+def _made_up(counts: Counts, classes: int, each: int) -> Signals:
+    """Features that share a direction with their class, some more and some less, as real ones do."""
+    rng = stream(0, "estimate", "lpntk")
+    rows, dim = classes * each, USUAL["gradient_dim"]
+    labels = np.arange(rows) % classes
+    array = rng.standard_normal((counts.watched, rows, dim), dtype=np.float32)
+    directions = rng.standard_normal((counts.watched, classes, dim), dtype=np.float32)
+    nearness = rng.uniform(0.3, 1.0, rows).astype(np.float32)[:, None]
+    array *= np.sqrt(1 - nearness**2)
+    array += nearness * directions[:, labels]
+    array *= rng.lognormal(size=rows).astype(np.float32)[:, None]
+    names = tuple(map(str, range(classes)))
+    return Signals(np.arange(rows), {"lpntk": array}, "classification", labels, names)

@@ -1,0 +1,109 @@
+"""How examples teach each other, as plain values for the templates: classes, labels that look wrong, partners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from .cells import cell, table
+from .explained import ClassPair, DatasetExplanation, LabelError, Partner, Standing
+from .explained_words import caution, sampled
+from .gallery import Example, Gallery
+from .relations_figure import drawn_classes, relations_square
+from .svg import to_svg
+from .units import GAP, MINUS
+
+__all__ = ["case", "pictured", "teaching_section"]
+
+MOST_ROWS = 60  # pairs of classes in the page; the JSON has more
+
+
+def teaching_section(
+    about: DatasetExplanation, pictures: Gallery | None, groups: Mapping[str, Iterable[str]] | None = None
+) -> dict[str, Any]:
+    """The relations between classes, the labels that look wrong, and how some examples stand to the others.
+
+    Parameters
+    ----------
+    about
+        What explaining found.
+    pictures
+        Pictures of the examples it names.
+    groups
+        Titles, and ids as text, of more examples to show.
+    """
+    drawn = pictured(pictures)
+    standing = {str(one.id): one for one in about.standings}
+    shown = drawn_classes(about)
+    return {
+        "about": about,
+        "notes": [*sampled(about), *caution(about)],
+        "drawn": len(shown) if len(shown) < len(about.classes) else None,
+        "svg": Markup(to_svg(relations_square(about), "mean cosine between classes", "r0")),
+        "table": _pairs_table(about),
+        "more": max(0, len(about.relations) - len(about.within) - MOST_ROWS),
+        "share": _share(about.interchangeable, about.pairs),
+        "errors": [case(standing[str(one.id)], about.threshold, drawn, one) for one in about.errors],
+        "groups": [
+            {"title": title, "cases": [case(standing[id], about.threshold, drawn) for id in ids if id in standing]}
+            for title, ids in (groups or {}).items()
+        ],
+        "columns": () if pictures is None else pictures.columns,
+    }
+
+
+def pictured(pictures: Gallery | None) -> dict[str, Example]:
+    """The examples of a gallery by id."""
+    return {} if pictures is None else {item.id: item for items in pictures.sections.values() for item in items}
+
+
+def case(
+    about: Standing, threshold: float, drawn: Mapping[str, Example], error: LabelError | None = None
+) -> dict[str, Any]:
+    """One example and those it is learned with and against."""
+
+    def near(partner: Partner) -> dict[str, Any]:
+        return {
+            "example": _picture(partner.id, partner.label, drawn),
+            "cosine": f"{partner.cosine:.2f}".replace("-", MINUS),
+            "strong": abs(partner.projection) >= threshold,
+        }
+
+    return {
+        "example": _picture(about.id, about.label, drawn),
+        "same_way": [near(one) for one in about.same_way],
+        "against": [near(one) for one in about.against],
+        "interchangeable": f"{about.interchangeable:,}",
+        "contradictory": f"{about.contradictory:,}",
+        "stand_in": None if about.stand_in is None else near(about.stand_in),
+        "score": None if error is None else f"{error.score:.3f}",
+        "bound": None if error is None else f"{error.bound:.3f}",
+        "suggested": None if error is None else error.suggested,
+        "witness": None if error is None else _picture(error.witness, error.suggested, drawn),
+    }
+
+
+def _picture(id: Any, label: str, drawn: Mapping[str, Example]) -> Example:
+    return drawn.get(str(id)) or Example(str(id), label, None, True)
+
+
+def _pairs_table(about: DatasetExplanation) -> dict[str, Any]:
+    rows = [_row(pair) for pair in (*about.within, *about.between[:MOST_ROWS])]
+    return table(["class", "and", "pairs", "interchangeable", "contradictory", "mean cosine"], rows)
+
+
+def _row(pair: ClassPair) -> list[dict[str, str]]:
+    return [
+        cell(pair.one),
+        cell("itself" if pair.one == pair.other else pair.other),
+        cell(f"{pair.pairs:,}"),
+        cell(f"{pair.interchangeable:,}", _share(pair.interchangeable, pair.pairs)),
+        cell(f"{pair.contradictory:,}", _share(pair.contradictory, pair.pairs)),
+        cell(f"{pair.cosine:.3f}".replace("-", MINUS)),
+    ]
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count / of * 100:.2g}{GAP}%" if count and of else ""
