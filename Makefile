@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs format study perceptron planning clean
+.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,12 @@ perceptron: setup  ## the perceptron study of the docs: theory against simulated
 
 planning: setup  ## what winnow plan forecasts of the pruning study, and by how much it misses
 	$(BIN)/python -m studies.planning --out runs/planning
+
+lpntk: setup  ## the lpNTK study of the docs: MNIST and Fashion-MNIST, about an hour and a half of one core
+	$(BIN)/python -m studies.lpntk --out runs/lpntk
+
+compression: setup  ## the compression study of the docs, about half an hour of one core
+	$(BIN)/python -m studies.compression --out runs/compression
 
 clean:  ## remove what was built; runs stay
 	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache
