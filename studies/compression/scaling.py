@@ -155,6 +155,13 @@ def verdict(sizes: Sizes, found: Array) -> Sequence[str]:
             f"ratio {within(one)}{outcome}. Error over full's on the same data, all sizes: {within(all_sizes)}; at the "
             f"largest {within(paired(found)[arm][-1])}."
         )
+    chance = ratio(alphas["random"], alphas["full"])
+    if chance.high >= BOUND:
+        lines.append(
+            f"Random subsets of d' points, on a steeper stretch of the curve than d points, have a ratio of "
+            f"{within(chance)} too: the ratio of exponents by itself does not show what compression does. The paired "
+            f"ratio of errors does."
+        )
     return lines
 
 

@@ -50,6 +50,11 @@ def test_one_that_costs_powers_is_said_to_fail():
     assert "this does not hold" in line
 
 
+def test_a_random_subset_that_does_as_well_is_pointed_out():
+    assert "does not show what compression does" in verdict(SIZES, made_up(0.0))[-1]
+    assert len(verdict(SIZES, made_up(0.2))) == len(ARMS)
+
+
 def test_paired_ratios_cancel_what_data_share():
     found = made_up(0.0) * np.random.default_rng(1).uniform(0.5, 2, (10, 1, 1))
     assert scaling.paired(found)["order 6"][0].centre == pytest.approx(1, abs=0.02)

@@ -40,16 +40,18 @@ def made_up(off):
 def test_distances_are_relative_means():
     errors = np.array([[[1.0, 2.0], [1.1, 1.8]]])
     assert distances(errors)[0] == pytest.approx([0, 0.1])
+    errors = np.array([[[1.0, 2.0], [9.0, 1.8]]])
+    assert distances(errors, after=1)[0] == pytest.approx([0, 0.1])
 
 
 def test_the_verdict_follows_the_numbers():
     near = {CASE: made_up([0.01, 0.03, 0.1, 0.2, 0.5])}
     lines = verdict(near, APART)
     assert "this holds" in lines[1]
-    assert "0.050 (" in lines[1]
+    assert "Its distance is 0.05" in lines[1]
     assert "in 1 of 1 cases" in lines[2]
-    assert "Outputs in the end, tanh" in lines[4]
-    assert "in 0 of 1 cases" in lines[4]
+    assert "Outputs in the end, tanh" in lines[6]
+    assert "in 0 of 1 cases" in lines[6]
     far = {CASE: made_up([0.3, 0.3, 0.3, 0.1, 0.5])}
     assert "this does not hold" in verdict(far, APART)[1]
     assert "in 0 of 1 cases" in verdict(far, APART)[2]
