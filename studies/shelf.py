@@ -19,6 +19,7 @@ class Shelf:
 
     def __init__(self, folder: Path, study: str) -> None:
         self.folder, self._study = folder, study
+        self._seconds: dict[str, float] = {}
 
     def keep(self, kind: str, settings: Mapping[str, Any], make: Callable[[int], Any]) -> Any:
         """What `make(seed)` returns, which JSON can hold, made once.
@@ -43,8 +44,9 @@ class Shelf:
             made = make(seeds.number(0, self._study, name))
             store.write_json(file, {"settings": dict(settings), "values": made, "seconds": time.process_time() - clock})
         kept = store.read_json(file)
-        return kept["values"], float(kept["seconds"])
+        self._seconds[file.name] = float(kept["seconds"])
+        return kept["values"], self._seconds[file.name]
 
     def seconds(self) -> float:
-        """Processor seconds of all that is kept, as they were when it was made."""
-        return sum(store.read_json(file)["seconds"] for file in self.folder.glob("*/*.json"))
+        """Processor seconds of all that was asked for, as they were when it was made."""
+        return sum(self._seconds.values())

@@ -246,6 +246,10 @@ def judged(found: dict[str, list[dict[str, Any]]]) -> list[str]:
             f"{worded(gap(draws, OWN, 'most', 'random'))}; least over random: "
             f"{worded(gap(draws, OWN, 'random', 'least'))}.",
         ]
+    lines.append(
+        "- Not told apart: all ten targets of a set get companions of the same sort, so a set of the least "
+        "interchangeable is a harder set as a whole; and companions that are near in the kernel may be near in pixels."
+    )
     return lines
 
 

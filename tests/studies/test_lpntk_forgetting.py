@@ -67,14 +67,14 @@ def test_a_claim_that_fails_is_said_to_fail(f1, said):
     assert "holds for the true error" in line
     assert "The true error predicts better" in line
     assert forgetting.rates(runs) == [0.2] * 3
-    assert "weak evidence" not in line
-    assert "weak evidence" in forgetting.judged([made_up(f1, 0.9, events=2)] * 3)
+    assert forgetting.judged([made_up(f1, 0.9, events=2)] * 3).startswith(
+        "too few are forgotten to judge, 6 example(s)"
+    )
 
 
 def test_nothing_is_claimed_without_events():
     runs = [made_up(0.0, 0.0, events=0)] * 4 + [made_up(1.0, 1.0, events=1)]
-    assert "cannot be tested" in forgetting.judged(runs)
-    assert "1 example(s);" in forgetting.judged(runs)
+    assert "too few are forgotten to judge, 1 example(s) in 1 of 5 seeds" in forgetting.judged(runs)
     rows = forgetting.table({("mnist", forgetting.CASES[0]): runs})
     assert "| 1 of 5 | 1 |" in rows[2]
     assert rows[-1].startswith("| mnist | the paper")
