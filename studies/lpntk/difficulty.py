@@ -9,11 +9,12 @@ how far difficulty at N repeats at all; the mean difficulty of the example's cla
 predictor; and Spearman's correlation, since difficulty has a heavy tail.
 
 The paper takes N = 4,096, X from 1,024 down, MNIST at two settings and CIFAR-10 with ResNet-18 at the first, and does
-not say how many epochs. Its Section 3.2 counts N and X for each class, its Appendix D.2, whose tables these are, in all;
-so does this. Here N is 512, Fashion-MNIST stands for CIFAR-10 and LeNet-5 for ResNet-18. A first run had N = 1,024 and
-twelve epochs; sets no larger than a batch then took twelve steps and learned next to nothing, so epochs were raised to a
-hundred and N halved to pay for it. The first run's correlations had been seen by then. Where the network learns next to
-nothing even on all N, the small sets are not trained: difficulty would be the loss at the start, which all share.
+not say how many epochs. Its Section 3.2 counts N and X for each class; its Appendix D.2, whose tables these are, in
+all, and so does this. Here N is 512, Fashion-MNIST stands for CIFAR-10 and LeNet-5 for ResNet-18. A first run had
+N = 1,024 and twelve epochs; sets no larger than a batch then took twelve steps and learned next to nothing, so epochs
+were raised to a hundred and N halved to pay for it. The first run's correlations had been seen by then. Where the
+network learns next to nothing even on all N, the small sets are not trained: difficulty would be the loss at the
+start, which all share.
 """
 
 from __future__ import annotations

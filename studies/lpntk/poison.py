@@ -69,8 +69,8 @@ def run(asked: Asked) -> Part:
         "poison",
         f"LeNet-5, the recipe of `explain` with the epochs given, {examples:,} examples with {SHARE:.0%} of labels "
         f"flipped, {asked.seeds} seeds, each with examples, flips and weights of its own; ± is half the 95 % interval "
-        f"over seeds. cleanlab's probabilities come from {folds} folds, whose networks see a part less and so take fewer "
-        "steps in as many epochs.",
+        f"over seeds. cleanlab's probabilities come from {folds} folds, whose networks see a part less and so take "
+        "fewer steps in as many epochs.",
         table(found),
         verdict(found),
         figure(found),

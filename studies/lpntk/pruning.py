@@ -94,8 +94,8 @@ def run(asked: Asked) -> Part:
         f"LeNet-5, {sizes.drawn} training examples as drawn, {sizes.changed} or a few less in the rest, and the test "
         f"split ({'all of it' if sizes.tests is None else sizes.tests}); {sizes.epochs} epochs of everything, the same "
         f"number of steps for every subset, batch {BATCH}, AdamW at {RATE:g} falling to zero; the kernel's network "
-        f"{sizes.kernel_epochs} epochs. {asked.seeds} repeats, each with examples, kernel and weights of its own. Seconds of "
-        "selection are by the clock, on a busy machine."
+        f"{sizes.kernel_epochs} epochs. {asked.seeds} repeats, each with examples, kernel and weights of its own. "
+        "Seconds of selection are by the clock, on a busy machine."
     )
     return Part("pruning", said, table(found), verdict(found, cells), figure(found))
 
