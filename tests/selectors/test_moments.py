@@ -109,6 +109,23 @@ def test_a_grid_reaches_the_size_too():
         np.testing.assert_allclose(out.weights @ rows[out.ids], rows.sum(axis=0), rtol=1e-6 if size > 2 else 1)
 
 
+def test_the_error_to_expect_counts_what_is_not_matched():
+    rows = np.random.default_rng(1).normal(size=(4000, 8))
+    signals = Signals(np.arange(4000), {"embeddings": rows}, "unlabelled")
+    functions = np.tanh(rows @ np.random.default_rng(2).normal(size=(8, 200)))
+    functions = (functions - functions.mean(axis=0)) / functions.std(axis=0)
+    for options in ({"dims": 1}, {"dims": 8, "order": 1}, {"order": 9, "activation": "tanh"}):
+        out = select("moments", signals, size=100, **options)
+        missed = np.sqrt(np.square(out.weights @ functions[out.ids] / 4000).mean())
+        assert out.certificate["expected_error"] / 3 < missed < 3 * out.certificate["expected_error"]
+
+
+def test_a_class_of_which_nothing_is_kept_is_an_error_of_one():
+    out = select("moments", made(), size=2)
+    assert out.certificate["moment_error"] == 1.0
+    assert [part["size"] for part in out.certificate["parts"].values()].count(0) == 1
+
+
 @pytest.mark.parametrize("balance", [0.3, 1.0])
 def test_quotas_leave_the_weights_of_classes_whole(balance):
     signals = made()
@@ -117,6 +134,9 @@ def test_quotas_leave_the_weights_of_classes_whole(balance):
     for c, count in enumerate((60, 200, 40)):
         assert out.weights[labels == c].sum() == pytest.approx(count)
     assert (np.bincount(labels) >= min(20 * balance, 40)).all()
+    assert out.certificate["order"] >= 1
+    assert out.certificate["moment_error"] < 1e-12
+    assert sum(out.certificate["floors"].values()) == 3 * 20 * balance
     if balance == 0.3:
         assert np.bincount(labels).argmax() == 1  # the rest goes by what classes have
 

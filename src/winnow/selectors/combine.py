@@ -2,15 +2,17 @@
 
 `balance=b` in [0, 1] guarantees each of K classes at least b times its equal share, size / K, or all it has if
 that is less. The selector first fills every class's floor from that class alone, then the rest from whatever is
-left of all. A selector whose weights stand for all that it chose from (`by_group`) gets each class once instead, its
-floor and a part of the rest, in proportion to what the class has left. The floors of classes too small for theirs are
-shared out over the others, so b = 1 means as equal as the data allow; everything sums exactly to the size.
+left of all. A selector whose weights stand for all that it chose from (`by_group`) is told how many to keep of each
+class instead: its floor and a part of the rest, in proportion to what the class has left. The floors of classes too
+small for theirs are shared out over the others, so b = 1 means as equal as the data allow; everything sums exactly to
+the size.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,20 @@ def combine(
     members = [np.flatnonzero(group == number) for number in range(len(names))]
     counts = np.array([part.size for part in members])
     floor = floors(counts, size, balance)
-    quota = floor + in_proportion(counts - floor, size - int(floor.sum())) if by_group else floor
+    about: dict[str, Any] = {
+        "balance": balance,
+        "groups": "classes" if pool.labelled else "clusters",
+        "floors": dict(zip(names, floor.tolist(), strict=True)),
+    }
+    if by_group:
+        quota = floor + in_proportion(counts - floor, size - int(floor.sum()))
+        shares = tuple(zip(names, members, quota.tolist(), strict=True))
+        made = function(replace(pool, shares=shares), size, seed=seed, **parameters)
+        return Choice(
+            made.positions,
+            made.weights,
+            {**made.certificate, **about, **_clustered(pool, group, names, made.positions)},
+        )
     positions: list[NDArray[np.int64]] = []
     weights: list[NDArray[np.float64]] = []
     parts: dict[str, Any] = {}
@@ -94,21 +109,22 @@ def combine(
         if made.certificate:
             parts[name] = dict(made.certificate)
 
-    for name, where, count in zip(names, members, quota.tolist(), strict=True):
+    for name, where, count in zip(names, members, floor.tolist(), strict=True):
         run(name, where, count)
     free = np.ones(pool.n, dtype=bool)
     for taken in positions:
         free[taken] = False
-    run("rest", np.flatnonzero(free), size - int(quota.sum()))
+    run("rest", np.flatnonzero(free), size - int(floor.sum()))
     kept = np.concatenate(positions)
-    about = {
-        "balance": balance,
-        "groups": "classes" if pool.labelled else "clusters",
-        "floors": dict(zip(names, floor.tolist(), strict=True)),
-        "parts": parts,
+    return Choice(kept, np.concatenate(weights), {**about, "parts": parts, **_clustered(pool, group, names, kept)})
+
+
+def _clustered(pool: Pool, group: NDArray[np.int64], names: tuple[str, ...], kept: NDArray[np.int64]) -> dict[str, Any]:
+    """What is kept of each cluster, where clusters stand for classes."""
+    if pool.labelled:
+        return {}
+    counts = np.bincount(group[kept], minlength=len(names)).tolist()
+    return {
+        "cluster_counts": dict(zip(names, counts, strict=True)),
+        "cluster_balance": class_balance(group[kept], len(names)),
     }
-    if not pool.labelled:
-        chosen = np.bincount(group[kept], minlength=len(names)).tolist()
-        about["cluster_counts"] = dict(zip(names, chosen, strict=True))
-        about["cluster_balance"] = class_balance(group[kept], len(names))
-    return Choice(kept, np.concatenate(weights), about)

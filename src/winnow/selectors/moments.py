@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from .. import checks, registry
 from ..errors import InputError
@@ -52,7 +53,9 @@ def moments(
     of examples it stands for. For regression the moments are those that a squared loss depends on: of x, of x times
     the target, and of its square. Embeddings are reduced to their `dims` principal directions, and what lies outside
     those is not matched: the certificate states its share (`spread_lost`), the largest relative error of what is
-    matched, and the error to expect of a mean over the examples, beside that of a random subset.
+    matched, and the error to expect of a mean over the examples (in its standard deviations: what is matched by
+    `wn.moments.advise`, the rest as chance would have it with these weights), beside that of a random subset. A class
+    of which nothing is kept, where the size is below their number, has a moment error of 1.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def moments(
     size
         How many to keep.
     seed
-        Of what is drawn in refining.
+        Plays no part: nothing is drawn.
     order
         The highest order matched. If None, the first in as many directions as the size allows; where that is all of
         them, what `wn.moments.advise` says.
@@ -91,13 +94,15 @@ def moments(
 
 
 def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
-    """The classes with how many to keep of each, or everything as one group."""
+    """The groups that quotas name, or the classes as equally as they go, or everything as one; empty ones left out."""
+    if pool.shares is not None:
+        return [share for share in pool.shares if share[1].size]
     if not pool.labelled or pool.labels is None:
         return [("all", np.arange(pool.n), size)]
     names = class_names(pool.classes, pool.labels)
     members = [np.flatnonzero(pool.labels == number) for number in range(len(names))]
     quota = share_out(np.array([part.size for part in members]), size)
-    return [group for group in zip(names, members, quota.tolist(), strict=True) if group[2]]
+    return [share for share in zip(names, members, quota.tolist(), strict=True) if share[1].size]
 
 
 def _compressed(points: Vector, targets: Vector | None, asked: Asked) -> tuple[Positions, Vector, dict[str, Any]]:
@@ -106,6 +111,8 @@ def _compressed(points: Vector, targets: Vector | None, asked: Asked) -> tuple[P
     from ..moments.principal import principal
 
     n, size = len(points), asked.size
+    if not size:
+        return np.zeros(0, dtype=np.int64), np.zeros(0), _known(0, 0, 0, 1.0, 1.0, None, None)
     if size >= n:
         return np.arange(n), np.ones(n), _known(n, None, points.shape[1], 0.0, 0.0, 0.0, 0.0)
     beside = 0 if targets is None else 1
@@ -122,7 +129,9 @@ def _compressed(points: Vector, targets: Vector | None, asked: Asked) -> tuple[P
     kept, counts = _filled(rows, kept, counts, size)
     error = float(moment_error(reduced, kept, counts, order, targets=targets))
     advice = advise(n, directions, size, asked.activation, targets=beside)
-    expected = advice.errors.get(order)
+    matched = advice.errors.get(order)
+    unmatched = max(0.0, float(np.square(counts).sum() / counts.sum() ** 2) - 1.0 / n)  # of a chance draw so weighted
+    expected = None if matched is None else float(np.sqrt((1.0 - lost) * matched**2 + lost * unmatched))
     return kept, counts, _known(size, order, directions, lost, error, expected, advice.random)
 
 
@@ -175,9 +184,7 @@ def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[P
     if not missing:
         return kept, counts
     out = np.setdiff1d(np.arange(len(rows)), kept)
-    gaps = [np.square(rows[kept] - row).sum(axis=1) for row in rows[out]]
-    nearest = np.array([int(gap.argmin()) for gap in gaps])
-    distance = np.array([gap[at] for gap, at in zip(gaps, nearest, strict=True)])
+    distance, nearest = cKDTree(rows[kept]).query(rows[out])
     extra = np.argsort(distance, kind="stable")[:missing]
     parts, held = counts.copy(), np.ones(kept.size)
     copies = distance[extra] == 0.0

@@ -34,6 +34,8 @@ class Pool:
         Name of that score.
     signals
         The arrays the selector needs, in the order of the pool.
+    shares
+        Under quotas, for a selector that chooses group by group: name, positions and count of each group.
     """
 
     n: int
@@ -44,6 +46,7 @@ class Pool:
     scores: NDArray[np.float64] | None = None
     score_name: str | None = None
     signals: Signals | None = None
+    shares: tuple[tuple[str, NDArray[np.int64], int], ...] | None = None
 
     def take(self, positions: NDArray[np.int64]) -> Pool:
         """The pool of just these examples."""
