@@ -1,7 +1,7 @@
 """How examples teach each other: explain a data set, and find labels that were turned on purpose.
 
-`wn.explain` trains once and reads from the network's tangent kernel which classes are near each other and which
-labels hardly any example of their class supports.
+`wn.explain` trains once and reads from the network's tangent kernel which classes are near each other, and which
+examples the others of their class support less than nearly all of their own.
 """
 
 import numpy as np

@@ -176,6 +176,22 @@ def test_what_was_used_is_counted_from_where_a_resumed_iteration_began() -> None
     assert sampler.state_dict(consumed=100)["drawn"] == 10
 
 
+@pytest.mark.parametrize("uneven", ["keep", "repeat", "drop"])
+def test_the_length_is_that_of_what_comes(uneven: str) -> None:
+    first = WeightedSampler(np.ones(13), 1)
+    walk = iter(first)
+    for _ in range(5):
+        next(walk)
+    ranks = [WeightedSampler(np.ones(13), num_replicas=3, rank=rank, uneven=uneven) for rank in range(3)]
+    for sampler in (WeightedSampler(np.ones(13)), *ranks):
+        sampler.load_state_dict(first.state_dict())
+        announced = len(sampler)
+        during = [len(sampler) for _ in sampler]
+        assert during == [announced] * announced
+        assert len(sampler) == len(list(sampler)) > announced
+    assert announced == {"keep": 2, "repeat": 3, "drop": 2}[uneven]
+
+
 def test_a_process_group_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     group = torch.distributed
     for name, value in {"is_initialized": True, "get_world_size": 2, "get_rank": 1}.items():
@@ -193,6 +209,7 @@ REFUSED = [
     ("no processes", lambda: WeightedSampler(WEIGHTS, num_replicas=0, rank=0), "num_replicas of sampler"),
     ("a negative epoch", lambda: WeightedSampler(WEIGHTS).set_epoch(-1), "epoch of sampler"),
     ("a negative count", lambda: WeightedSampler(WEIGHTS).state_dict(consumed=-1), "consumed of state_dict"),
+    ("no state", lambda: WeightedSampler(WEIGHTS).load_state_dict(None), "of a sampler gave; got NoneType"),
     ("a foreign state", lambda: WeightedSampler(WEIGHTS).load_state_dict({"epoch": 1}), "it lacks seed"),
     (
         "the state of another subset",

@@ -43,6 +43,9 @@ def test_narrow_writes_what_the_library_makes(winnow: Winnow, wide: Path, tmp_pa
         about = json.loads(file.metadata()["narrowed"])
     assert [pair["after"] for pair in about["pairs"]] == [20, 20]
 
+    simple = winnow("narrow", wide, *HOW, "--width", 0.25, "--out", out, "--json").json
+    assert [pair["after"] for pair in simple["pairs"]] == [15, 10]
+    assert all(0 < pair["spread_kept"] < 1 for pair in simple["pairs"])
     found = winnow(*typed, "--json", "--fold").json
     assert (found["weights"], found["folded"], found["output_change"]) == (str(out), True, None)
     assert found["parameters_after"] == 64 * 20 + 20 + 20 * 20 + 20 + 20 * 10 + 10
@@ -55,7 +58,7 @@ def test_narrow_writes_what_the_library_makes(winnow: Winnow, wide: Path, tmp_pa
     [
         ("WIDE --model mlp --width 20", "weights of network 'mlp' do not fit it"),
         ("nowhere.safetensors --model mlp --width 20", "there is no file"),
-        ("WIDE HOW --width 20", "at least 60 (all that differ) for layer 'linear1'"),
+        ("WIDE HOW --width 20 --dims all", "at least 60 (all that differ) for layer 'linear1'"),
         ("WIDE HOW --width many --dims 3", "--width must be a count, a fraction, or LAYER=either; got 'many'"),
         ("WIDE HOW --width linear1=20 --width 30", "--width must be one number, or LAYER=number each time"),
         ("WIDE HOW --width linaer1=20", "nearest: 'linear1'"),

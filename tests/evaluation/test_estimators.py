@@ -60,11 +60,34 @@ def test_weights_become_sample_weights_and_stand_for_repeats() -> None:
     assert SOURCE.labels is not None
     repeats = Feed(table(SOURCE.read(where), SOURCE.labels[where]), scaling)
     assert repeats.targets is not None
-    twin = LogisticRegression().fit(
+    # Repeats weigh more in all than the weights do, so the penalty of the twin is made as much stronger.
+    twin = LogisticRegression(C=1 / HEAVY.weights.mean()).fit(
         repeats.inputs(np.arange(where.size)).numpy().astype(float), repeats.targets.numpy()
     )
     rows = Feed(TEST, scaling).inputs(np.arange(120)).numpy().astype(float)
     assert weighted.value == twin.score(rows, TEST.labels)
+
+
+def test_a_penalty_is_as_strong_for_a_weighted_arm_as_for_one_without_weights() -> None:
+    source, test = line(200), line(100, seed=1, prefix="t")
+    ids = source.ids[:20]
+    uneven = np.where(np.arange(20) < 10, 2.0, 1.0)
+    nearly = 1 + 1e-9 * np.arange(20)
+    subsets = {
+        "none": Subset(ids),
+        "nearly": Subset(ids, 10 * nearly),
+        "ones": Subset(ids, uneven),
+        "tens": Subset(ids, 10 * uneven),
+    }
+    study = study_of(subsets, Ridge(50.0), source=source, test=test, random=False, full=False, seeds=1)
+    value = {arm: study.of(arm)[0].value for arm in subsets}
+    assert value["nearly"] == pytest.approx(value["none"], abs=1e-6)
+    assert value["tens"] == pytest.approx(value["ones"], abs=1e-9)
+    part = Feed(source.at(np.arange(20)))
+    rows, wanted = part.inputs(np.arange(20)).numpy().astype(float), part.targets
+    assert wanted is not None
+    shrunk = [Ridge(penalty).fit(rows, wanted.numpy()).coef_.ravel()[0] for penalty in (50.0, 5.0)]
+    assert abs(shrunk[1]) > 2 * abs(shrunk[0])  # a penalty ten times weaker would be seen
 
 
 def test_draws_by_weight_serve_an_estimator_without_sample_weight() -> None:

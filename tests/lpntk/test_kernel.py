@@ -153,7 +153,7 @@ def test_blocks_and_files_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("winnow.lpntk.kernel.BATCH", 8)
     model, (x, y) = wn.models.build("mlp", classes=CLASSES, shape=(1, 8, 8)), some((1, 8, 8), n=53)
     whole = gram(model, x, y, dtype="float64")
-    monkeypatch.setattr("winnow.lpntk.layers.CHUNK", 64)
+    monkeypatch.setattr("winnow.lpntk.pieces.CHUNK", 64)
     small = gram(model, x, y, dtype="float64", memory=1 << 20, out=tmp_path / "kernel.npy")
     np.testing.assert_allclose(small, whole, rtol=1e-12)
     assert isinstance(small, np.memmap)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import winnow as wn
 from tests.oracles.narrowing import trained
 from winnow.errors import InputError, NotDefinedError
-from winnow.moments import feasible_size, moment_error
+from winnow.moments import advise, moment_error
 from winnow.narrowing import find_pairs, fold, restore
 from winnow.narrowing.objects import objects
 from winnow.narrowing.shrinking import shrink
@@ -87,27 +87,60 @@ def test_the_same_seed_gives_the_same_network() -> None:
         assert torch.equal(value, nets[1].state_dict()[name])
 
 
-def test_the_order_follows_the_activation_and_the_width() -> None:
-    wide = wide_network()
-    assert feasible_size(4, 5) == 126
-    assert wn.narrow(wide, 126).narrowed.pairs[0].order == 5
-    assert wn.narrow(wide, 125).narrowed.pairs[0].order == 4
+@pytest.mark.parametrize(("inputs", "width", "order"), [(1, 60, 2), (1, 400, 3), (2, 150, 2), (2, 20, 2), (2, 14, 2)])
+def test_the_order_is_the_advised_one_and_at_least_2(inputs: int, width: int, order: int) -> None:
+    wide = wide_network(inputs=inputs)
+    pair = wn.narrow(wide, width).narrowed.pairs[0]
+    assert pair.order == order
+    assert order == max(2, advise(800, pair.dims, width, "tanh").order)
     wide[1] = nn.ReLU()
-    assert wn.narrow(wide, 125).narrowed.pairs[0].order == 2
+    assert wn.narrow(wide, width).narrowed.pairs[0].order == 2
+
+
+def test_the_default_order_is_no_worse_than_the_highest_that_fits() -> None:
+    x, _ = task()
+    changes = [
+        [wn.narrow(wide_network(400, seed=seed), 40, order, example=x).narrowed.output_change for order in (None, 3, 1)]
+        for seed in range(6)
+    ]
+    default, highest, first = np.median(changes, 0)
+    assert default < highest
+    assert default < first
+
+
+def test_the_simple_call_works_on_the_networks_that_come_with_it() -> None:
+    for model in (wn.models.build("mlp", classes=10), wn.models.build("lenet5", classes=10)):
+        net = wn.narrow(model, width=0.25)
+        assert len(net.narrowed.pairs) >= 2
+        for pair in net.narrowed.pairs:
+            assert pair.after <= round(0.25 * pair.before)
+            assert 0 < pair.spread_kept < 1
+            assert pair.dims < pair.coordinates
+
+
+def test_all_directions_are_matched_where_they_fit() -> None:
+    wide = wide_network()
+    for order in (2, 4):
+        nets = [wn.narrow(wide, 150, order, **how) for how in ({}, {"dims": None})]
+        assert nets[0].narrowed == nets[1].narrowed
+        for name, value in nets[0].state_dict().items():
+            assert torch.equal(value, nets[1].state_dict()[name])
 
 
 def test_too_narrow_says_what_would_do() -> None:
     wide = wide_network(300, inputs=20)  # 22 coordinates
     with pytest.raises(InputError) as error:
-        wn.narrow(wide, 100, 2)
+        wn.narrow(wide, 100, 2, dims=None)
     assert "at least 276 for layer '0' to match the moments up to order 2" in str(error.value)
-    assert "differ in 22 directions (22 coordinates each); got 100; order 1 fits from 23; dims=12 matches" in str(
+    assert "neurons in 22 directions (22 coordinates each); got 100; order 1 fits from 23; dims=12 matches" in str(
         error.value
     )
+    with pytest.raises(InputError, match=r"at least 4 .* order 3 of its neurons in 1 direction .*; got 3; order 1"):
+        wn.narrow(wide, 3, 3)
     assert wn.narrow(wide, 276, 2).narrowed.pairs[0].dims == 22
     assert wn.narrow(wide, 23, 1).narrowed.pairs[0].dims == 22
     with pytest.raises(InputError, match=r"at least 23 for layer '0'.*order 1.*got 22; dims=21"):
-        wn.narrow(wide, 22)
+        wn.narrow(wide, 22, dims=None)
 
 
 def test_fewer_directions_say_what_is_lost() -> None:
@@ -120,7 +153,7 @@ def test_fewer_directions_say_what_is_lost() -> None:
     assert (pair.dims, pair.order) == (5, 2)
     assert 0.999 < pair.spread_kept < 1
     assert pair.moment_error < 1e-12
-    auto = wn.narrow(wide, 100, dims="auto").narrowed.pairs[0]
+    auto = wn.narrow(wide, 100).narrowed.pairs[0]
     assert (auto.dims, auto.order) == (12, 2)
     assert wn.narrow(wide, 100, 1, dims=99).narrowed.pairs[0].dims == 22
 
@@ -144,6 +177,8 @@ def test_widths_by_name_and_by_fraction() -> None:
     some = wn.narrow(wide, 35, dims=3)
     assert [(pair.first, pair.after) for pair in some.narrowed.pairs] == [("linear1", 35), ("linear2", 35)]
     assert some.narrowed.left == {"linear3": "it is 30 wide already"}
+    half = wn.narrow(wide, np.float32(0.5), dims=3)
+    assert [pair.after for pair in half.narrowed.pairs] == [30, 20, 15]
     one = wn.narrow(wide, 20, layers=["linear2"], dims=3)
     assert [pair.first for pair in one.narrowed.pairs] == ["linear2"]
     with pytest.raises(NotDefinedError, match="nothing to narrow: 'linear1': it is 60 wide already"):
@@ -172,6 +207,9 @@ REFUSED = [
     ({"width": "half"}, "width of narrow"),
     ({"width": True}, "width of narrow"),
     ({"width": {}}, "must name at least one layer"),
+    ({"width": {0: 5}}, "width of narrow must be by names of layers"),
+    ({"width": {"zz": 3}}, "unknown name in width of narrow: 'zz'"),
+    ({"width": np.float32(1.5)}, "width of narrow must be a number in"),
     ({"width": {"0": 0}}, r"width\['0'\] of narrow"),
     ({"width": {"0": 9}, "layers": ["0"]}, "layers of narrow must be left out"),
     ({"width": 50, "order": 0}, "order of narrow"),

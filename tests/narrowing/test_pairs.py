@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 import winnow as wn
 from winnow.errors import InputError, NotDefinedError, UnknownNameError
+from winnow.moments import advising
 from winnow.narrowing import find_pairs
+from winnow.narrowing.steps import ELEMENTWISE
 
 
 class Written(nn.Module):
@@ -69,8 +71,52 @@ def shared() -> dict[str, nn.Module]:
     return layers
 
 
+def hooked(name: str, before: bool = False) -> dict[str, nn.Module]:
+    """Layers of which one has a forward hook."""
+    layers = {**lines(4, 8, 2), "act": nn.ReLU()}
+    if before:
+        layers[name].register_forward_pre_hook(lambda _, given: given)
+    else:
+        layers[name].register_forward_hook(lambda _, given, made: made.roll(1, -1))
+    return layers
+
+
 conv = nn.Conv2d
+act = nn.functional.relu
 REFUSED = {
+    "a pool after flattening": (
+        lambda s, x: s.b(s.p(act(s.a(x)).flatten(1))),
+        {"a": conv(1, 8, 3), "p": nn.AvgPool1d(3, 1, 1), "b": nn.Linear(32, 3)},
+        "a pool after flattening",
+    ),
+    "a pool over channels": (
+        lambda s, x: s.b(F.avg_pool2d(act(s.a(x)), 3, 1, 1).flatten(1)),
+        {"a": nn.Conv1d(1, 8, 3), "b": nn.Linear(32, 3)},
+        "a pool over 2 axes does not fit channels of 1",
+    ),
+    "a mean over too few axes": (
+        lambda s, x: s.b(act(s.a(x)).mean((2, 3))),
+        {"a": nn.Conv3d(1, 8, 3), "b": nn.Linear(8, 3)},
+        "a mean over the axes (2, 3) is not over exactly the 3",
+    ),
+    "a mean over channels": (
+        lambda s, x: s.b(act(s.a(x)).mean((1, 2))),
+        {"a": conv(1, 8, 3), "b": nn.Linear(8, 3)},
+        "a mean over the axes (1, 2)",
+    ),
+    "a mean that keeps its axes": (
+        lambda s, x: s.b(act(s.a(x)).mean((2, 3), keepdim=True)),
+        {"a": conv(1, 8, 3), "b": conv(8, 3, 1)},
+        "mean stands between",
+    ),
+    "channels as positions": (
+        lambda s, x: s.b(act(s.a(x))),
+        {"a": nn.Conv1d(1, 8, 3), "b": conv(8, 3, 1)},
+        "does not read its channels",
+    ),
+    "a hook on the writer": (lambda s, x: s.b(s.act(s.a(x))), hooked("a"), "a has a forward hook"),
+    "a hook before the reader": (lambda s, x: s.b(s.act(s.a(x))), hooked("b", True), "b has a forward hook"),
+    "a hook in between": (lambda s, x: s.b(s.act(s.a(x))), hooked("act"), "act has a forward hook"),
     "a norm": (lambda s, x: s.b(torch.relu(s.n(s.a(x)))), {**lines(4, 8, 2), "n": nn.LayerNorm(8)}, "a norm (n)"),
     "a norm as a function": (lambda s, x: s.b(F.layer_norm(s.a(x), (8,)).relu()), lines(4, 8, 2), "a norm"),
     "a residual": (lambda s, x: s.b(torch.relu(s.a(x) + x)), lines(8, 8, 2), "a residual"),
@@ -119,6 +165,38 @@ def test_refused(case: str) -> None:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("layer", "axes", "sides"),
+    [(nn.Conv1d, 2, 1), (nn.Conv2d, (2, 3), 2), (nn.Conv2d, [-1, -2], 2), (nn.Conv3d, (2, 3, 4), 3)],
+)
+def test_a_mean_over_whole_channels_is_found(layer: type[nn.Module], axes: object, sides: int) -> None:
+    how = lambda s, x: s.b(torch.relu(s.a(x)).mean(axes))  # noqa: E731
+    wide = Written(how, a=layer(1, 8, 3), b=nn.Linear(8, 3)).double()
+    assert names(wide) == [("a", "b", 8)]
+    for value in wide.a.parameters():
+        value.data[4:] = value.data[:4]
+    wide.b.weight.data[:, 4:] = wide.b.weight.data[:, :4]
+    x = torch.randn(3, 1, *[5] * sides, dtype=torch.float64)
+    torch.testing.assert_close(wn.narrow(wide, 4)(x), wide(x))
+
+
+@pytest.mark.parametrize("part", ["linear1", "linear2", "dropout"])
+def test_a_hook_within_a_block_is_refused(part: str) -> None:
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), 2)
+    model.layers[1].get_submodule(part).register_forward_hook(lambda _, given, made: made)
+    found = find_pairs(model)
+    assert [pair.first for pair in found.pairs] == ["layers.0.linear1"]
+    assert found.refused["layers.1.linear1"].startswith(f"layers.1.{part} has a forward hook")
+    with pytest.raises(NotDefinedError, match=r"'layers\.1\.linear1' cannot be narrowed: .* forward hook"):
+        find_pairs(model, ["layers.1.linear1"])
+
+
+def test_activations_are_smooth_or_kinked_as_advise_has_them() -> None:
+    for names_, smooth in ((advising.SMOOTH, True), (advising.KINKED, False)):
+        for name in set(names_) - {"smooth", "prelu"}:
+            assert ELEMENTWISE[name.replace("_", "")] is smooth
+
+
 class Untraceable(nn.Module):
     """A model that asks what is in its data."""
 
@@ -151,9 +229,20 @@ def test_names() -> None:
     model = wn.models.build("mlp", classes=3, shape=(5,))
     with pytest.raises(UnknownNameError, match="nearest: 'linear1'"):
         wn.narrow(model, 4, layers=["linear11"])
-    with pytest.raises(UnknownNameError, match="nearest: 'linear1'"):
+    with pytest.raises(UnknownNameError, match="unknown name in width of narrow: 'linaer1'"):
         wn.narrow(model, {"linaer1": 4})
+    with pytest.raises(InputError, match=r"layers of narrow must name at least one layer; got an empty list\."):
+        wn.narrow(model, 4, layers=[])
     with pytest.raises(InputError, match="layers of narrow must be names of layers, in a list"):
         wn.narrow(model, 4, layers="linear1")
     with pytest.raises(NotDefinedError, match="'head' cannot be narrowed: no layer reads"):
         wn.narrow(model, 4, layers=["head"])
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+def test_weights_that_are_not_there_yet() -> None:
+    model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.Linear(8, 2))
+    with pytest.raises(InputError, match=r"hold its weights, but 0\.weight has no shape yet; run the model once\."):
+        wn.narrow(model, 4)
+    model(torch.zeros(1, 3))
+    assert names(model) == [("0", "2", 8)]

@@ -98,6 +98,44 @@ def test_a_change_of_type_takes_the_counts_along() -> None:
     assert meta(X.float().to("meta")).device.type == "meta"
 
 
+@pytest.mark.parametrize("gradients", ["counted", "plain"])
+def test_counts_beyond_half_precision_stay_finite(gradients: str) -> None:
+    wide, _ = duplicated(*NETWORKS["one"], nn.Tanh)
+    net = wn.narrow(wide, 6, gradients=gradients)
+    net[2].counts.fill_(100_000.0)
+    net[2].weight.data /= 30_000
+    wanted = net(X)
+    for low in (copy.deepcopy(net).half(), copy.deepcopy(net).to(torch.bfloat16)):
+        assert low[2].counts.dtype == torch.float32
+        assert low[2].counts.tolist() == [100_000.0] * 6
+        made = low(X.to(low[0].weight.dtype))
+        assert made.dtype == low[0].weight.dtype
+        torch.testing.assert_close(made.double(), wanted, rtol=0.05, atol=0.05)
+        torch.testing.assert_close(fold(low)(X.to(made.dtype)), made)
+        if gradients == "plain":
+            continue  # undivided, they are as large as the counts
+        made.float().sum().backward()
+        assert all(value.grad.isfinite().all() and value.grad.dtype == value.dtype for value in low.parameters())
+    small = wn.narrow(wide.half(), 6)
+    assert small[2].counts.dtype == torch.float32
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # torch's own forward mode uses it
+def test_forward_mode_gives_the_derivative_of_the_outputs() -> None:
+    _, net = pair("chain")
+    values = {name: value.detach() for name, value in net.named_parameters()}
+    ways = {name: torch.randn(value.shape, generator=rng, dtype=value.dtype) for name, value in values.items()}
+
+    def outputs(parameters: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(net, parameters, (X,))
+
+    def moved(step: float) -> Tensor:
+        return outputs({name: value + step * ways[name] for name, value in values.items()})
+
+    _, found = torch.func.jvp(outputs, (values,), (ways,))
+    torch.testing.assert_close(found, (moved(1e-5) - moved(-1e-5)) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
 def test_a_saved_network_trains_on_after_restoring(tmp_path) -> None:
     wide, net = pair("chain")
     plain_names = set(wide.state_dict())

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import winnow as wn
-from tests.pipeline.test_resources import image, part, quick
+from tests.pipeline.test_resources import TINY, image, part, quick
+from winnow.engine import Local
 from winnow.pipeline import comparing
+from winnow.pipeline.asking import request_of
+from winnow.pipeline.counting import counts_of
 from winnow.pipeline.resources import BLOCKS
 
 
@@ -35,6 +38,38 @@ def test_classes_of_different_size_count_by_their_squares(monkeypatch: pytest.Mo
     uneven = plain.with_labels((np.arange(8000) >= 6000).astype(np.int64), "classification", plain.classes)
     expected = law(None, None, 1, 6000) + law(None, None, 1, 2000)
     assert quick(uneven, "lpntk_head").seconds_select == pytest.approx(expected, rel=1e-6)
+
+
+def asked(source: wn.Source, method: str, **parameters: Any) -> float:
+    """Seconds by the estimate's own steps, with parameters of the selector."""
+    request = request_of(source, 0.5, None, method, "auto", "mlp", TINY, 2, 0, parameters)
+    counts = counts_of(source, request, None, len(source) // 2, Local(workers=1))
+    return comparing.comparing(source, request, counts)
+
+
+@pytest.mark.parametrize("n", [600, 9000])
+@pytest.mark.parametrize("method", ["lpntk_redundancy", "lpntk_head"])
+def test_the_papers_rule_grows_with_the_square_of_all(method: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def whole(_request: Any, _counts: Any, classes: int, each: int) -> float:
+        given.append(classes * each)
+        return law(None, None, 1, classes * each)
+
+    source = image(n).with_labels(np.arange(n) % 10, "classification", tuple("abcdefghij"))
+    monkeypatch.setattr(comparing, "_seconds", whole)
+    assert asked(source, method, rule="paper") == pytest.approx(law(None, None, 1, n), rel=1e-6)
+    assert max(given) <= comparing.ROWS
+    monkeypatch.setattr(comparing, "_seconds", law)
+    assert asked(source, method, rule="cover") == pytest.approx(law(None, None, 10, n // 10), rel=1e-6)
+
+
+def test_the_slice_is_chosen_from_by_the_rule_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = []
+    real = comparing.select
+    monkeypatch.setattr(comparing, "select", lambda *a, **k: rules.append(k.get("rule")) or real(*a, **k))
+    assert asked(image(60), "lpntk_redundancy", rule="paper") > 0
+    assert set(rules) == {"paper"}
 
 
 def test_other_methods_compare_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import torch
 
 import winnow as wn
 from winnow.errors import InputError, NotDefinedError
-from winnow.pipeline import Explanation, explain, explaining
+from winnow.pipeline import Explanation, explain, explaining, relating
 from winnow.seeds import number
 from winnow.training import Feed, train
 
@@ -38,7 +38,8 @@ def test_it_says_what_the_kernel_says(digits: wn.Source, first: Explanation) -> 
     near = wn.lpntk.neighbours(kernel, i, 5)
     assert [one.id for one in first.same_way] == feed.ids[near.interchangeable.positions].tolist()
     assert [one.cosine for one in first.same_way] == pytest.approx(near.interchangeable.cosine.tolist(), rel=1e-4)
-    assert [one.id for one in first.against] == feed.ids[near.contradictory.positions].tolist()
+    weaker = np.maximum(near.contradictory.own, near.contradictory.other)  # both negative
+    assert [one.id for one in first.against] == feed.ids[near.contradictory.positions[weaker < -0.05]].tolist()
     counts = wn.lpntk.relations(kernel, threshold=first.threshold).examples[i]
     assert (first.interchangeable, first.contradictory) == (counts[0], counts[2])
     assert first.self_kernel == pytest.approx(kernel[i, i], rel=1e-4)
@@ -67,7 +68,8 @@ def test_a_flipped_label_looks_wrong_and_few_others_do() -> None:
     assert sum(bool(one.looks_wrong) for one in found) >= 2
     assert all(one.label == "6" for one in found)
     loudest = min(found, key=lambda one: one.label_rank or 600)
-    assert "Its label looks wrong: others of label 6 hardly support it" in str(loudest)
+    assert "looks wrong: others of label 6 support it less than nearly all of their own (score" in str(loudest)
+    assert loudest.peers == int((labels == 6).sum()) - 1
     clean = [explain(wrong, source.ids[i], **how) for i in np.flatnonzero(labels == 3)[:3]]
     assert not any(one.looks_wrong for one in clean)
 
@@ -102,6 +104,9 @@ def test_words_and_values(first: Explanation) -> None:
     values = first.values()
     assert values["winnow"] == "explanation"
     assert values["same_way"][0] == dataclasses.asdict(first.same_way[0])
+    ranked = [one.projection for one in first.same_way]
+    assert ranked == sorted(ranked, reverse=True)
+    assert all(f"{one.projection:>10.3f}  {one.cosine:>6.3f}" in text for one in first.same_way)
     nothing = dataclasses.replace(first, against=())
     assert "  nothing" in str(nothing)
 
@@ -116,6 +121,59 @@ def test_numbers_as_ids_and_own_networks() -> None:
     assert "Linear, trained on 30" in str(by_text)
     with pytest.raises(InputError, match="has no example with id seven; its ids look like 100"):
         explain(source, "seven", model=own)
+
+
+@pytest.mark.parametrize("id", ["--5", "²", "-", "", "9" * 5000, 10**30, "1.0", "1e2"])
+def test_what_is_no_id_of_these_numbers_is_one_sentence(id: object) -> None:
+    with pytest.raises(InputError) as caught:
+        explain(numbered(), id, model="mlp")  # type: ignore[call-overload]
+    assert str(caught.value) == f"source 'arrays' has no example with id {id}; its ids look like -2."
+
+
+@pytest.mark.parametrize("id", [True, np.True_, 1.0, [1], b"1"])
+def test_what_is_neither_number_nor_text_is_no_id(id: object) -> None:
+    with pytest.raises(InputError) as caught:
+        explain(numbered(), id, model="mlp")  # type: ignore[call-overload]
+    assert str(caught.value) == f"id of explain must be a whole number or text; got {type(id).__name__}."
+
+
+def numbered() -> wn.Source:
+    """Twelve rows of two classes, with the ids -2 to 9."""
+    rng = np.random.default_rng(0)
+    return wn.open((rng.normal(size=(12, 3)).astype(np.float32), np.arange(12) % 2), ids=np.arange(-2, 10))
+
+
+def test_negative_numbers_are_ids_too() -> None:
+    assert explain(numbered(), "-2", **HOW).id == explain(numbered(), np.int64(-2), **HOW).id == -2
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        (1, "Its label cannot be judged: no other example has label rare."),
+        (2, "Its label cannot be judged: only 1 other has label rare."),
+        (4, "Its label cannot be judged: only 3 others have label rare."),
+    ],
+)
+def test_a_class_of_hardly_anyone_is_not_judged(members: int, words: str) -> None:
+    rng = np.random.default_rng(1)
+    labels = np.r_[np.zeros(members, dtype=np.int64), 1 + np.arange(30) % 2]
+    source = wn.open((rng.normal(size=(labels.size, 3)).astype(np.float32), labels), ids=np.arange(labels.size))
+    source = source.with_labels(labels, "classification", ("rare", "one", "two"))
+    found = explain(source, 0, **HOW)
+    assert (found.looks_wrong, found.label_score, found.label_rank) == (None, None, None)
+    assert (found.suggested, found.witness, found.peers) == (None, None, members - 1)
+    assert str(found).splitlines()[-1] == words
+    judged = explain(source, members, **HOW)
+    assert judged.looks_wrong is not None
+    assert judged.peers == 14
+
+
+def test_five_are_the_fewest_of_whom_one_can_be_far_out() -> None:
+    for size in range(1, 8):
+        every = np.r_[np.zeros(size - 1), 1.0]  # nothing is farther out
+        out = every > relating.far_out(every, np.zeros(size, dtype=np.int64))
+        assert out.any() == (size >= relating.FEWEST)
 
 
 @pytest.mark.parametrize(

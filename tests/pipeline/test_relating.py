@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import winnow as wn
+from winnow.data.holdout import sample
 from winnow.engine import Local
 from winnow.errors import InputError, StoreError
 from winnow.lpntk import FeatureRows, contradictions, neighbours, relations
-from winnow.pipeline import explaining, relating
+from winnow.pipeline import explaining, prune_with_proof, relating
 from winnow.pipeline.relating import Examples, drawn_by_class, far_out, relate, relate_run
 from winnow.report import make_gallery
 from winnow.report.explained import DatasetExplanation, Explanation
@@ -87,7 +89,8 @@ def test_partners_are_those_of_neighbours(among: Examples, found: DatasetExplana
         near = neighbours(among.kernel, among.ids.tolist().index(one.id), 4)
         assert [p.id for p in one.same_way] == among.ids[near.interchangeable.positions].tolist()
         assert [p.cosine for p in one.same_way] == pytest.approx(near.interchangeable.cosine.tolist())
-        assert [p.id for p in one.against] == among.ids[near.contradictory.positions].tolist()
+        weaker = np.maximum(near.contradictory.own, near.contradictory.other)  # both negative
+        assert [p.id for p in one.against] == among.ids[near.contradictory.positions[weaker < -0.05]].tolist()
         assert one.stand_in is None
 
 
@@ -122,7 +125,8 @@ def test_words_are_readable_at_three_and_at_forty_classes(among: Examples, found
     assert "Mean cosine of the pairs:" in text
     assert "Labels that look wrong (3 of 90):" in text
     assert all(one.id in text and str(one.witness) in text for one in found.errors)
-    assert max(map(len, text.splitlines()[1:])) < 100
+    assert "With 3 classes one input under two labels has a cosine of about -0.33" in text
+    assert max(len(line) for line in text.splitlines()[1:] if not line.startswith("With 3 classes")) < 100
     rng = np.random.default_rng(0)
     many = Examples(
         FeatureRows(rng.normal(size=(160, 8))), np.arange(160) % 40, np.arange(160), tuple(f"c{i}" for i in range(40))
@@ -175,6 +179,58 @@ def test_a_run_trains_once_for_the_data_set_and_every_example(tmp_path: Path, mo
     assert (len(trained), again.relations) == (1, first.relations)
     with pytest.raises(StoreError, match="other settings"):
         wn.explain(source, **HOW, seed=1, out=tmp_path / "run")
+
+
+def test_what_is_near_zero_is_in_neither_list() -> None:
+    rows = np.array([[1.0, 0.0], [0.04, 1.0], [0.9, 0.1], [-0.04, 1.0], [-0.06, 1.0], [-1.0, 0.1]])
+    among = Examples(FeatureRows(rows), np.arange(6) % 2, np.arange(6), ("no", "yes"))
+    (standing,) = relate(among, ABOUT, k=6, errors=1, seed=0, shown=np.array([0])).standings
+    assert [p.id for p in standing.same_way] == [2]
+    assert [p.id for p in standing.against] == [5, 4]
+
+
+def test_two_classes_are_against_each_other_by_construction() -> None:
+    rng = np.random.default_rng(2)
+    labels = np.arange(40) % 2
+    net = torch.nn.Linear(3, 2)
+    kernel = wn.lpntk.gram(net, rng.uniform(0.9, 1.0, (40, 3)).astype(np.float32), labels)
+    found = relate(Examples(kernel, labels, np.arange(40), ("no", "yes")), ABOUT, k=2, errors=3, seed=0)
+    (between,) = found.between
+    assert between.contradictory == between.pairs  # inputs alike, so under one label they would be interchangeable
+    assert "With 2 classes this is by construction" in str(found)
+    assert "seldom" not in str(found)
+
+
+def test_an_example_outside_the_draw_has_a_network_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = wn.open("digits", limit=150)
+    drawn = sample(source, 60, 0).ids
+    outside = [id for id in source.ids if id not in set(drawn)][:2]
+    trained = []
+    real = explaining.train
+    monkeypatch.setattr(explaining, "train", lambda *given: trained.append(1) or real(*given))
+    given = {**HOW, "limit": 60, "out": tmp_path / "run"}
+    asked = (None, outside[0], drawn[0], drawn[1], outside[1], drawn[2])
+    assert [wn.explain(source, id, **given).examples for id in asked] == [60, 61, 60, 60, 61, 60]
+    assert len(trained) == 3  # the draw, and each of the two with it
+    for id in (None, *outside):
+        wn.explain(source, id, **given, k=2)
+    assert len(trained) == 3
+    assert len(list((tmp_path / "run" / "networks").glob("*.safetensors"))) == 3
+
+
+@pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+def test_the_report_of_a_pruning_by_lpntk_has_the_section(tmp_path: Path) -> None:
+    source = wn.open("digits", limit=200)
+    how = {"model": "mlp", "recipe": wn.Recipe(epochs=2, batch=32), "seeds": 2, "proof_seeds": 2}
+    proof = prune_with_proof(source, 0.5, method="lpntk_redundancy", out=tmp_path, engine=Local(workers=1), **how)
+    found = DatasetExplanation.load(tmp_path / "relations.json")
+    assert found.examples == 160
+    assert any(one.stand_in is not None for one in found.standings)
+    assert proof.report == tmp_path / "report.html"
+    page = proof.report.read_text()
+    assert '<section id="teaching">' in page
+    assert "How examples teach each other" in page
+    assert "Stands in for it" in page
 
 
 def test_a_run_of_lpntk_says_what_its_report_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 from tests.report.test_page import Page, page_of
 from winnow.report.explained import ClassPair, DatasetExplanation, Explanation, LabelError, Partner, Standing
 from winnow.report.explained_page import render_explanation, write_explanation
+from winnow.report.explained_words import caution
 from winnow.report.gallery import make_pictures
 from winnow.report.relations_figure import MOST, drawn_classes, relations_square
+from winnow.report.teaching_section import case
 
 
 def partner(source, i, cosine=0.9):
-    return Partner(str(source.ids[i]), source.classes[source.labels[i]], cosine, cosine - 0.1)
+    return Partner(str(source.ids[i]), source.classes[source.labels[i]], cosine, 0.9 * cosine)
 
 
 @pytest.fixture
@@ -56,6 +59,8 @@ def test_a_data_set_has_classes_errors_and_partners(about):
         "Learned together with it (7 interchangeable)",
         "Learned against it (2 contradictory)",
         "Pairs were counted among 400 examples",
+        "support them less than nearly all of their own",
+        "the projection that partners are ranked by",
     ):
         assert words in page.text
     assert page.tags.count("img") == 1 + 1 + 3  # itself, its witness, its three partners
@@ -93,9 +98,44 @@ def test_one_example_and_its_partners(about, tmp_path):
     assert "looks wrong" in page.text
     assert "Suggests two" in page.text
     assert page.tags.count("img") == 1 + 1 + 3
+    said = re.sub(r"\s+", " ", page.text).replace(" ,", ",")
+    assert "0.81, cosine 0.90" in said
+    assert "\N{MINUS SIGN}0.85, cosine \N{MINUS SIGN}0.95" in said  # -0.855 is a little less in binary
     right = Page(render_explanation(dataclasses.replace(one, looks_wrong=False), None))
     assert "looks right" in right.text
     assert "Suggests" not in right.text
+
+
+def test_a_label_that_nobody_shares_is_not_called_right(about):
+    held = about[0].standings[1]
+    alone = Explanation(
+        held.id, "zero", "two", "digits", "mlp", 1000, held.same_way, held.against, 7, 2, 0.75, 3.5, 12, peers=0
+    )
+    page = Page(render_explanation(alone, None))
+    assert "Its label, zero, cannot be judged: no other example has label zero." in page.text
+    assert "looks right" not in page.text + str(alone)
+    many = dataclasses.replace(alone, peers=None)
+    assert "was not judged: there are too many examples" in Page(render_explanation(many, None)).text
+
+
+def test_bold_goes_by_the_projection_that_is_shown(about):
+    held = dataclasses.replace(
+        about[0].standings[1], same_way=(Partner("a", "zero", 0.76, 0.74), Partner("b", "zero", 0.75, 0.75))
+    )
+    shown = case(held, 0.75, {})["same_way"]
+    assert [(one["projection"], one["cosine"], one["strong"]) for one in shown] == [
+        ("0.74", "0.76", False),
+        ("0.75", "0.75", True),
+    ]
+
+
+def test_caution_fits_the_number_of_classes(about):
+    def said(many):
+        return " ".join(caution(dataclasses.replace(about[0], classes=tuple(map(str, range(many))))))
+
+    assert "With 2 classes this is by construction" in said(2)
+    assert "cosine of about -0.33" in said(3)
+    assert "cosine of about 0.60" in said(10)
 
 
 @pytest.mark.parametrize("kind", ["table", "tensor"])

@@ -92,7 +92,9 @@ class WeightedSampler:
         self._under_way = False
 
     def __len__(self) -> int:
-        return self._share(np.arange(self._weights.size)).size
+        """Positions of the iteration that is under way, or else of the next: fewer than an epoch if it was resumed."""
+        start = self._began[1] if self._under_way else self._start
+        return self._share(np.arange(self._weights.size), start).size
 
     def __iter__(self) -> Iterator[int]:
         epoch, start = self._epoch, self._start
@@ -143,6 +145,11 @@ class WeightedSampler:
 
         The next iteration is the rest of that epoch; it is empty if the state was taken after the last example.
         """
+        if not isinstance(state, Mapping):
+            raise InputError(
+                "state of load_state_dict must be what state_dict of a sampler gave; got "
+                f"{type(state).__name__} instead."
+            )
         missing = [name for name in ("seed", "epoch", "drawn") if name not in state]
         if missing:
             raise InputError(

@@ -33,7 +33,8 @@ def explain(
         str | None, typer.Argument(help="The id of an example, as other commands write it; the data set if not given.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run directory for the result as JSON and as a page; trains once for all ids.")
+        Path | None,
+        typer.Option(help="Run directory for the result as JSON and as a page; keeps the network, for other ids too."),
     ] = None,
     neighbours: Annotated[int, typer.Option(help="The longest list of other examples.")] = 5,
     errors: Annotated[int, typer.Option(help="The longest list of labels that look wrong.")] = 20,
@@ -47,7 +48,10 @@ def explain(
     unreadable: o.Unreadable = "refuse",
     image_size: o.Size = None,
     limit: Annotated[
-        int | None, typer.Option(help="Use only this many examples, drawn at random by class, and the one asked about.")
+        int | None,
+        typer.Option(
+            help="Use only this many examples, drawn at random by class; an id not drawn joins them and trains anew."
+        ),
     ] = None,
     seed: o.Seed = 0,
     as_json: o.Json = False,

@@ -14,9 +14,9 @@ from . import options as o
 EXAMPLES = """
 Examples:
 
-    winnow narrow wide.safetensors --model mlp --shape 64 --set hidden=[2000] --width 200 --dims auto
+    winnow narrow wide.safetensors --model mlp --shape 64 --set hidden=[2000] --width 200
 
-    winnow narrow wide.safetensors --model lenet5 --width linear1=60 --width linear2=40 --dims auto --data mnist
+    winnow narrow wide.safetensors --model lenet5 --width linear1=60 --width linear2=40 --data mnist
 
     winnow narrow wide.safetensors --model mlp --width 0.25 --order 1 --dims 20 --fold --out plain.safetensors
 
@@ -54,11 +54,11 @@ def narrow(
         str | None, typer.Option(help="Shape of one example, such as 1,28,28; the network's own if not given.")
     ] = None,
     order: Annotated[
-        int | None, typer.Option(help="Highest order of moments to match; the highest that fits if not given.")
+        int | None, typer.Option(help="Highest order of moments to match; as advised if not given.")
     ] = None,
     dims: Annotated[
-        str | None, typer.Option(help="Match moments only in this many directions; auto takes as many as fit.")
-    ] = None,
+        str, typer.Option(help="Match moments in this many directions; auto takes as many as fit, all takes all.")
+    ] = "auto",
     layers: Annotated[
         list[str] | None, typer.Option("--layer", help="Narrow behind this layer only; may be given several times.")
     ] = None,
@@ -84,7 +84,7 @@ def narrow(
     own = o.parameters(set_, ("classes", "shape", "weights", "seed"))
     wide = build(model, classes=classes, shape=_shape(shape), weights=weights, seed=seed, **own)
     example = None if data is None else _example(data)
-    directions: Any = int(dims) if dims is not None and dims.lstrip("-").isdigit() else dims
+    directions: Any = int(dims) if dims.lstrip("-").isdigit() else None if dims == "all" else dims
     net = narrowed(wide, widths, order, layers=layers, dims=directions, dropout=dropout, example=example, seed=seed)
     certificate: Any = net.narrowed
     _write(out, (folded(net) if fold else net).state_dict(), certificate.as_dict())

@@ -1,7 +1,8 @@
 """Estimators of scikit-learn in the place of a network: the same arms, seeds, test sets and marks, no recipe.
 
-Inputs and regression targets are standardised as for a network, and each example is one row. Weights are given to
-`fit` as they are, as scikit-learn means them: an example of weight 3 counts like three of its kind, in a penalty too.
+Inputs and regression targets are standardised as for a network, and each example is one row. Weights are divided by
+their mean before `fit` gets them, as for a network: a weighted arm then weighs as much in all as one without weights of
+its size, and a penalty is as strong in both. Weights that are all the same are no weights.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def fitted(
     weights
         How much each example counts, in the feed's canonical order.
     weighting
-        `loss` gives them to `fit`; `draw` draws as many rows by weight as there are.
+        `loss` gives them to `fit`, divided by their mean; `draw` draws as many rows by weight as there are.
     """
     from sklearn.base import clone
     from threadpoolctl import threadpool_limits
@@ -103,7 +104,7 @@ def fitted(
     if targets is None:
         raise NotDefinedError(f"fitting needs labels or a regression target; source {feed.source.name!r} has neither.")
     wanted = targets.numpy() if targets.ndim == 1 or targets.shape[1] > 1 else targets.numpy()[:, 0]
-    given = {} if weights is None or weighting == "draw" else {"sample_weight": weights}
+    given = {} if weights is None or weighting == "draw" else {"sample_weight": weights / weights.mean()}
     if weights is not None and weighting == "draw":
         drawn = epoch_order(weights, stream(seed, "draws"))
         rows, wanted = rows[drawn], wanted[drawn]

@@ -56,8 +56,9 @@ def contradictions(
 
     What other classes say is left out of the score: whether a like input of another label pulls along or against
     depends on the kernel and the number of classes. It only names the class suggested, the one of the largest mean
-    absolute cosine, and that is a hint. An example alone in its class cannot be judged and scores 0. How many wrong
-    labels the score finds, and whether plain loss finds more, has not been studied here yet.
+    absolute cosine, and that is a hint. An example alone in its class cannot be judged and scores 0. In the
+    repository's study of uniform flips (docs/studies/lpntk.md) the score found more of them than plain training loss on
+    MNIST after 3 epochs and fewer after 30; on Fashion-MNIST the two were not told apart at either length.
 
     Parameters
     ----------

@@ -8,17 +8,15 @@ parameters, in eval mode; the kernel of two examples is phi . phi'. What s is, i
     forgetting   (K - 1) / K at y, -1 / K elsewhere
     error        onehot(y) - softmax(z): the direction the loss really pushes
 
-`gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`. Blocks of examples whose
-captured layers fit a memory budget are multiplied pair by pair; for more than one block, captures are made again rather
-than kept.
+`gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`, and `trusting` for how that
+is made sure of for the network at hand. Blocks of examples whose captured layers fit a memory budget are multiplied
+pair by pair; for more than one block, captures are made again rather than kept.
 """
 
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +29,11 @@ from .. import checks
 from ..errors import InputError
 from ..models.projection import SparseProjection
 from ..progress import task
-from .layers import Capture, capture
+from ..store import atomic
+from .layers import Plan, UnlikePlan, capture
+from .long_way import forward
+from .pieces import Capture, joined
+from .trusting import note, trusted
 
 __all__ = ["KINDS", "cross", "features", "gram"]
 
@@ -72,19 +74,22 @@ def features(
     dtype
         "float32" or "float64", of the computation.
     """
-    net, inputs, signs_of = checked("features", model, x, y, kind, dtype, 1)
+    net, inputs, signs_of = looked = checked("features", model, x, y, kind, dtype, 1)
     size = None if project is None else checks.integer("project", "features", project, low=1)
     checks.integer("seed", "features", seed, low=0)
     total = sum(p.numel() for p in net.parameters())
     projection = None if size is None else SparseProjection(total, size, seed)
-    out = np.empty((len(inputs), total if size is None else size), dtype=np.dtype(dtype))
-    with task("features", len(inputs)) as advance:
-        for first in range(0, len(inputs), _rows_at_once(total)):
-            where = slice(first, min(first + _rows_at_once(total), len(inputs)))
-            found = capture(net, inputs[where], signs_of(where))
-            _note(found)
-            out[where] = _dense(found, projection)
-            advance(where.stop - first)
+    out = np.zeros((len(inputs), total if size is None else size), dtype=np.dtype(dtype))
+
+    def fill(plan: Plan) -> None:
+        with task("features", len(inputs)) as advance:
+            for first in range(0, len(inputs), _rows_at_once(total)):
+                where = slice(first, min(first + _rows_at_once(total), len(inputs)))
+                rows = capture(net, inputs[where], signs_of(where), plan).dense(projection).numpy()
+                out[where, : rows.shape[1]] = rows  # what the network never uses stays 0, and comes last
+                advance(where.stop - first)
+
+    _by_plan(net, _planned("features", looked), fill)
     return np.asarray(checks.finite("gradients", "features", out))
 
 
@@ -118,24 +123,11 @@ def gram(
     looked = checked("gram", model, x, y, kind, dtype, 2)
     checks.integer("memory", "gram", memory, low=1 << 20)
     n = len(looked[1])
-    kernel = _storage(out, (n, n), np.dtype(dtype))
     if project is not None:
         rows = features(model, x, y, kind, project=project, seed=seed, dtype=dtype)
-        for first in range(0, n, BATCH):
-            kernel[first : first + BATCH] = rows[first : first + BATCH] @ rows.T
-        return kernel
-    blocks = _blocks(looked, memory)
-    with task("kernel", len(blocks) * (len(blocks) + 1) // 2) as advance:
-        for i, rows_at in enumerate(blocks):
-            mine = _look(looked, rows_at)
-            for columns_at in blocks[i:]:
-                theirs = mine if columns_at == rows_at else _look(looked, columns_at)
-                block = mine.gram(theirs).numpy()
-                kernel[rows_at, columns_at] = block
-                kernel[columns_at, rows_at] = block.T
-                advance(1)
-    _finite("gram", kernel)
-    return kernel
+        return _kept(out, (n, n), rows.dtype, lambda kernel: _multiplied(rows, kernel))
+    plan = _planned("gram", looked)
+    return _kept(out, (n, n), np.dtype(dtype), lambda kernel: _fill("gram", kernel, looked, looked, memory, plan))
 
 
 def cross(
@@ -166,50 +158,71 @@ def cross(
     first = checked("cross", model, x, y, kind, dtype, 1)
     second = checked("cross", model, x2, y2, kind, dtype, 1, ("x2", "y2"))
     checks.integer("memory", "cross", memory, low=1 << 20)
-    kernel = _storage(out, (len(first[1]), len(second[1])), np.dtype(dtype))
-    rows, columns = _blocks(first, memory), _blocks(second, memory)
-    with task("kernel", len(rows) * len(columns)) as advance:
-        for rows_at in rows:
-            mine = _look(first, rows_at)
-            for columns_at in columns:
-                kernel[rows_at, columns_at] = mine.gram(_look(second, columns_at)).numpy()
-                advance(1)
-    _finite("cross", kernel)
-    return kernel
+    shape, plan = (len(first[1]), len(second[1])), _planned("cross", first, second)
+    return _kept(out, shape, np.dtype(dtype), lambda kernel: _fill("cross", kernel, first, second, memory, plan))
 
 
-def _blocks(looked: Looked, memory: int) -> list[slice]:
+def _multiplied(rows: NDArray[Any], kernel: NDArray[Any]) -> None:
+    for first in range(0, len(rows), BATCH):
+        kernel[first : first + BATCH] = rows[first : first + BATCH] @ rows.T
+
+
+def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memory: int, plan: Plan) -> None:
+    """Write the products of all pairs of two sets, block by block; of a set with itself each pair once."""
+    itself = first is second
+
+    def work(plan: Plan) -> None:
+        rows = _blocks(first, memory, plan)
+        columns = rows if itself else _blocks(second, memory, plan)
+        with task("kernel", len(rows) * (len(rows) + 1) // 2 if itself else len(rows) * len(columns)) as advance:
+            for i, rows_at in enumerate(rows):
+                mine = _look(first, rows_at, plan)
+                for j, columns_at in enumerate(columns[i:] if itself else columns):
+                    theirs = mine if itself and j == 0 else _look(second, columns_at, plan)
+                    block = mine.gram(theirs).numpy()
+                    kernel[rows_at, columns_at] = block
+                    if itself:
+                        kernel[columns_at, rows_at] = block.T
+                    advance(1)
+
+    _by_plan(first[0], plan, work)
+    for row in range(0, len(kernel), 1024):
+        checks.finite("kernel", owner, kernel[row : row + 1024])
+
+
+def _planned(owner: str, first: Looked, second: Looked | None = None) -> Plan:
+    """Which layers go the short way for all inputs, and a note about the others."""
+    plan = trusted(owner, *first[:2])
+    if second is not None:
+        plan = plan.meet(trusted(owner, *second[:2]))
+    note(plan, first[0])
+    return plan
+
+
+def _by_plan(net: nn.Module, plan: Plan, work: Callable[[Plan], None]) -> None:
+    """Do the work, again from the start if a batch turns out to use layers otherwise than those tried."""
+    while True:
+        try:
+            return work(plan)
+        except UnlikePlan as found:
+            plan = plan.without(found.layers)
+            note(plan, net)
+
+
+def _blocks(looked: Looked, memory: int, plan: Plan) -> list[slice]:
     """Consecutive examples, so many that the captures of two blocks fit the memory."""
     net, inputs, signs_of = looked
-    one = capture(net, inputs[:1], signs_of(slice(0, 1)))
-    _note(one)
+    one = capture(net, inputs[:1], signs_of(slice(0, 1)), plan)
     each = sum(piece.numbers() for piece in one.pieces) * one.logits.element_size()
     span = max(BATCH, int(memory // (2 * max(each, 1))) // BATCH * BATCH)
     return [slice(a, min(a + span, len(inputs))) for a in range(0, len(inputs), span)]
 
 
-def _look(looked: Looked, where: slice) -> Capture:
+def _look(looked: Looked, where: slice, plan: Plan) -> Capture:
     """The gradients of consecutive examples, a batch at a time."""
     net, inputs, signs_of = looked
     parts = (slice(a, min(a + BATCH, where.stop)) for a in range(where.start, where.stop, BATCH))
-    return joined([capture(net, inputs[part], signs_of(part)) for part in parts])
-
-
-def _finite(owner: str, kernel: NDArray[Any]) -> None:
-    for first in range(0, len(kernel), 1024):
-        checks.finite("kernel", owner, kernel[first : first + 1024])
-
-
-def joined(parts: list[Capture]) -> Capture:
-    """Captures of consecutive batches as one."""
-    if len(parts) == 1:
-        return parts[0]
-    pieces = []
-    for same in zip(*(part.pieces for part in parts), strict=True):
-        held = {name: value for name, value in vars(same[0]).items() if isinstance(value, Tensor)}
-        together: dict[str, Any] = {name: torch.cat([getattr(piece, name) for piece in same]) for name in held}
-        pieces.append(replace(same[0], **together))
-    return Capture(tuple(pieces), torch.cat([part.logits for part in parts]), parts[0].fallen_back)
+    return joined([capture(net, inputs[part], signs_of(part), plan) for part in parts])
 
 
 def checked(
@@ -225,6 +238,8 @@ def checked(
     """A copy of the network in eval mode, the inputs, and the signs of a slice of them."""
     if not isinstance(model, nn.Module):
         raise InputError(f"model of {owner} must be a torch module; got {type(model).__name__}.")
+    if any(p.is_complex() for p in model.parameters()):
+        raise InputError(f"model of {owner} must have real parameters; this {type(model).__name__} has complex ones.")
     checks.choice("kind", owner, kind, KINDS)
     checks.choice("dtype", owner, dtype, DTYPES)
     real = DTYPES[dtype]
@@ -234,9 +249,8 @@ def checked(
     inputs = (x if isinstance(x, Tensor) else torch.as_tensor(np.require(x, requirements="W"))).detach().cpu()
     inputs = inputs.to(real) if inputs.is_floating_point() or inputs.dtype == torch.bool else inputs
     if inputs.dim() == 0 or len(inputs) < least:
-        raise InputError(
-            f"{names[0]} of {owner} must hold at least {least} example(s); got shape {tuple(inputs.shape)}."
-        )
+        shape = tuple(inputs.shape)
+        raise InputError(f"{names[0]} of {owner} must hold at least {least} example(s); got shape {shape}.")
     if inputs.is_floating_point():
         checks.finite(names[0], owner, inputs.numpy())
     given_labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
@@ -244,7 +258,7 @@ def checked(
     if labels.dtype.kind not in "iu":
         raise InputError(f"{names[1]} of {owner} must be whole numbers, the classes; got dtype {labels.dtype}.")
     with torch.no_grad():
-        given = net(inputs[:1])
+        given = forward(owner, net, inputs[:1])
     if not isinstance(given, Tensor) or given.dim() != 2 or given.shape[1] < 2:
         got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
         raise InputError(f"model of {owner} must give one logit a class, at least two; got {got} for one example.")
@@ -270,31 +284,17 @@ def _rows_at_once(parameters: int) -> int:
     return max(1, min(BATCH, (BUDGET // 4) // (4 * parameters)))
 
 
-def _dense(found: Capture, projection: SparseProjection | None) -> NDArray[Any]:
-    """Rows of a batch, whole or projected piece by piece."""
-    if projection is None:
-        return np.asarray(torch.cat([piece.dense() for piece in found.pieces], 1).numpy())
-    out = found.logits.new_zeros(len(found.logits), projection.dim)
-    start = 0
-    for piece in found.pieces:
-        rows = piece.dense()
-        projection.add(out, rows, start)
-        start += rows.shape[1]
-    return np.asarray(out.numpy())
-
-
-def _note(found: Capture) -> None:
-    if found.fallen_back:
-        some = ", ".join(found.fallen_back[:3]) + (", ..." if len(found.fallen_back) > 3 else "")
-        warnings.warn(
-            f"{len(found.fallen_back)} parameter(s) belong to layers that lpntk has no short way for ({some}); their "
-            "gradients are computed by torch.func, which is as exact and slower.",
-            stacklevel=4,
-        )
-
-
-def _storage(out: str | Path | None, shape: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _kept(
+    out: str | Path | None, shape: tuple[int, int], dtype: np.dtype[Any], fill: Callable[[NDArray[Any]], object]
+) -> NDArray[Any]:
+    """A filled matrix, or one in a file that is there only once it is whole."""
     if out is None:
-        return np.empty(shape, dtype)
-    kernel: NDArray[Any] = np.lib.format.open_memmap(Path(out), mode="w+", dtype=dtype, shape=shape)
-    return kernel
+        kernel = np.empty(shape, dtype)
+        fill(kernel)
+        return kernel
+    with atomic(out) as part:
+        mapped = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        fill(mapped)
+        mapped.flush()
+        del mapped
+    return np.asanyarray(np.load(Path(out), mmap_mode="r+"))

@@ -1,21 +1,15 @@
-"""One backward pass, layer by layer: the gradients of single examples, kept as the factors they are made of.
+"""One backward pass, layer by layer: inputs and output gradients of every layer whose kind is known.
 
 In eval mode examples do not touch each other, so one backward pass of the sum over a batch of v(x) . z(x) leaves at
-every layer the output gradient g of each example, beside its input a. The gradient of that example with respect to the
-layer's weights is a sum over positions (one for a plain layer, the pixels of a convolution, the tokens of a sequence)
-of g a^T, and is hardly ever needed itself: inner products of two such sums follow from a . a' and g . g'.
+every layer the output gradient of each example, beside its input; `pieces` says what is made of them.
 
-    Factors     a and g of the one position an example has            (a . a') (g . g')
-    Positions   a and g of several positions, where they are few      sum over pairs of positions of (a . a') (g . g')
-    Rows        one dense row an example                              convolutions, norms, the rest
-
-A layer of a kind that is not known here, or whose weights are used elsewhere too, is differentiated by torch.func,
-parameter by parameter; `Capture.fallen_back` names it.
+That holds for a layer of a known kind, whose weights serve nothing else, whose inputs and outputs have an example in
+each row. A `Plan` names the layers for which this was tried (`trusting` makes it); the parameters of all others are
+differentiated one example at a time (`long_way`).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,121 +17,59 @@ from typing import Any, cast
 
 import torch
 from torch import nn
-from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
-__all__ = ["Capture", "Factors", "Positions", "Rows", "capture"]
+from .long_way import alone, by_func, floating, forward, grad_enabled
+from .pieces import Capture, Factors, Piece, Positions, Rows
+
+__all__ = ["Plan", "UnlikePlan", "capture", "fit", "is_known", "passed", "pieces_of", "row_of"]
 
 Tensor = torch.Tensor
-CHUNK = 1 << 24  # numbers of a product of positions held at once
+Pair = tuple[Tensor, Tensor]  # what went into a layer, and the gradient of what came out
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm)
-_BYPASSING = (nn.MultiheadAttention,)  # uses the weights of the layer inside it without calling that layer
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Gradients of a batch as dense rows."""
+class Plan:
+    """Which layers go the short way.
 
-    rows: Tensor
-
-    def gram(self, other: Rows) -> Tensor:
-        """Inner products of all pairs."""
-        return self.rows @ other.rows.T
-
-    def dense(self) -> Tensor:
-        """The rows themselves."""
-        return self.rows
-
-    def numbers(self) -> int:
-        """How many numbers are held."""
-        return self.rows.numel()
-
-
-@dataclass(frozen=True)
-class Factors:
-    """Gradients of a batch as inputs (batch x in) and output gradients (batch x out), one position an example."""
-
-    inputs: Tensor
-    outputs: Tensor
-
-    def gram(self, other: Factors) -> Tensor:
-        """Inner products of all pairs: (a . a') (g . g')."""
-        return (self.inputs @ other.inputs.T).mul_(self.outputs @ other.outputs.T)
-
-    def dense(self) -> Tensor:
-        """The gradients as rows."""
-        return torch.einsum("bo,bi->boi", self.outputs, self.inputs).flatten(1)
-
-    def numbers(self) -> int:
-        """How many numbers are held."""
-        return self.inputs.numel() + self.outputs.numel()
-
-
-@dataclass(frozen=True)
-class Positions:
-    """Gradients of a batch as inputs (batch x positions x in) and output gradients (batch x positions x out).
-
-    Of an embedding the inputs are tokens (batch x positions), each standing for a unit vector of length `table`.
+    Attributes
+    ----------
+    owner
+        The public function that asked, for its refusals.
+    short
+        The layers, by name, and how often a pass uses each.
+    loop
+        Whether the other parameters need a loop over examples, because torch.func cannot do them.
     """
 
-    inputs: Tensor
-    outputs: Tensor
-    table: int = 0
+    owner: str
+    short: dict[str, int]
+    loop: bool
 
-    def gram(self, other: Positions) -> Tensor:
-        """Inner products of all pairs, a few examples at a time: products of all positions are held of those alone."""
-        (n, t), (m, u) = self.inputs.shape[:2], other.inputs.shape[:2]
-        out = self.outputs.new_empty(n, m)
-        a, g = other.inputs.flatten(0, 1), other.outputs.flatten(0, 1)
-        step = max(1, CHUNK // (t * m * u))
-        for first in range(0, n, step):
-            part = slice(first, min(first + step, n))
-            mine = self.inputs[part].flatten(0, 1)
-            both = mine[:, None] == a[None] if self.table else mine @ a.T
-            total = (self.outputs[part].flatten(0, 1) @ g.T).mul_(both)
-            out[part] = total.view(part.stop - first, t, m, u).sum((1, 3))
-        return out
+    def long(self, model: nn.Module) -> list[str]:
+        """The names of the parameters that go the long way."""
+        return [name for name in floating(model) if name.rpartition(".")[0] not in self.short]
 
-    def dense(self) -> Tensor:
-        """The gradients as rows."""
-        if not self.table:
-            return torch.bmm(self.outputs.transpose(1, 2), self.inputs).flatten(1)
-        rows = self.outputs.new_zeros(len(self.outputs), self.table, self.outputs.shape[2])
-        return rows.scatter_add_(1, self.inputs.unsqueeze(2).expand_as(self.outputs), self.outputs).flatten(1)
+    def without(self, layers: set[str]) -> Plan:
+        """The plan with some more layers on the long way: their use changes from batch to batch, so by a loop."""
+        return Plan(self.owner, {name: uses for name, uses in self.short.items() if name not in layers}, True)
 
-    def numbers(self) -> int:
-        """How many numbers are held."""
-        return self.inputs.numel() + self.outputs.numel()
+    def meet(self, other: Plan) -> Plan:
+        """What two plans for the same network agree on."""
+        both = {name: uses for name, uses in self.short.items() if other.short.get(name) == uses}
+        return Plan(self.owner, both, self.loop or other.loop or not len(self.short) == len(both) == len(other.short))
 
 
-Piece = Rows | Factors | Positions
+class UnlikePlan(Exception):
+    """A batch used some layers otherwise than the plan says."""
+
+    def __init__(self, layers: set[str]) -> None:
+        super().__init__(", ".join(sorted(layers)))
+        self.layers = layers
 
 
-@dataclass(frozen=True)
-class Capture:
-    """The gradients of a batch: pieces in the order of the network's layers, and what had to be done the long way."""
-
-    pieces: tuple[Piece, ...]
-    logits: Tensor
-    fallen_back: tuple[str, ...]
-
-    def gram(self, other: Capture) -> Tensor:
-        """Inner products of all pairs of examples of two batches."""
-        total = self.logits.new_zeros(len(self.logits), len(other.logits))
-        for mine, theirs in zip(self.pieces, other.pieces, strict=True):
-            total += mine.gram(cast(Any, theirs))
-        return total
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One use of a layer: what went in and what came out."""
-
-    inputs: Tensor
-    outputs: Tensor
-
-
-def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor]) -> Capture:
+def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan: Plan) -> Capture:
     """Differentiate signs(z) . z for every example of a batch, with `signs` (batch x classes) held constant.
 
     Parameters
@@ -148,89 +80,60 @@ def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor]) -> C
         A batch of inputs.
     signs
         From logits to the weights of the logits.
+    plan
+        Which layers go the short way; `UnlikePlan` is raised if the batch does not use them so.
     """
-    known, unknown = _sorted_out(model)
-    with _grad_enabled(model), _watched(known) as calls:
-        logits = model(x)
-        weights = signs(logits.detach())
-        used = [(name, module, calls[name]) for name, module in known.items() if name in calls]
-        outputs = [call.outputs for _, _, found in used for call in found]
-        total = (logits * weights).sum()
-        slopes = torch.autograd.grad(total, outputs, allow_unused=True) if outputs else ()
+    layers = {name: module for name, module in model.named_modules() if name in plan.short}
+    logits, weights, pairs = passed(plan.owner, model, layers, x, signs)
+    unlike = {name for name, uses in plan.short.items() if len(pairs[name]) != uses or not fit(pairs[name], len(x))}
+    if unlike:
+        raise UnlikePlan(unlike)
     pieces: list[Piece] = []
-    given = iter(slopes)
-    for _, module, found in used:
-        pairs = [(call.inputs, next(given)) for call in found]
-        pieces += _pieces(module, [(a.detach(), torch.zeros_like(_shaped(module, a)) if g is None else g.detach())
-                                   for a, g in pairs])  # fmt: skip
-    rest = {name: p for name, p in model.named_parameters() if name in unknown}
+    for name, uses in plan.short.items():
+        if uses:
+            pieces += pieces_of(layers[name], pairs[name])
+    rest = plan.long(model)
     if rest:
-        pieces.append(Rows(_by_func(model, rest, x, weights)))
-    return Capture(tuple(pieces), logits.detach(), tuple(sorted(unknown)))
+        found = alone(plan.owner, model, rest, x, weights)[1] if plan.loop else by_func(model, rest, x, weights)
+        pieces.append(Rows(torch.cat(list(found.values()), 1)))
+    return Capture(tuple(pieces), logits)
 
 
-def _shaped(module: nn.Module, a: Tensor) -> Tensor:
-    """An output of the right shape, for a layer whose output the logits do not depend on."""
-    with torch.no_grad():
-        return cast(Tensor, module(a))
-
-
-def _sorted_out(model: nn.Module) -> tuple[dict[str, nn.Module], set[str]]:
-    """Layers that are known here, by name, and the names of the parameters of all others."""
-    owners: dict[int, int] = {}
-    for module in model.modules():
-        for parameter in module.parameters(recurse=False):
-            owners[id(parameter)] = owners.get(id(parameter), 0) + 1
-    known, unknown = {}, set()
-    bypassed = [name for name, module in model.named_modules() if isinstance(module, _BYPASSING)]
-    for name, module in model.named_modules():
-        own = dict(module.named_parameters(recurse=False))
-        if not own:
-            continue
-        inside = any(name == outer or name.startswith(f"{outer}.") for outer in bypassed)
-        if _is_known(module) and not inside and all(owners[id(p)] == 1 for p in own.values()):
-            known[name] = module
-        else:
-            unknown |= {f"{name}.{part}" if name else part for part in own}
-    listed = {name for name, _ in model.named_parameters()}  # a shared parameter is listed once, by its first name
-    return known, unknown & listed
-
-
-def _is_known(module: nn.Module) -> bool:
-    if isinstance(module, nn.Conv1d | nn.Conv2d):
-        return module.padding_mode == "zeros" and not isinstance(module.padding, str)
-    if isinstance(module, nn.Embedding):
-        return module.max_norm is None and not module.scale_grad_by_freq and not module.sparse
-    return type(module) is nn.Linear or isinstance(module, _NORMS)
+def passed(
+    owner: str, model: nn.Module, layers: dict[str, nn.Module], x: Tensor, signs: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor, dict[str, list[Pair]]]:
+    """Logits, their weights, and of each layer what went in and the gradient of what came out, use by use."""
+    with grad_enabled(model), _watched(layers) as calls:
+        logits = forward(owner, model, x)
+        weights = signs(logits.detach())
+        total = (logits * weights).sum()
+        reached = [output for found in calls.values() for _, output in found if output.requires_grad]
+        slopes = torch.autograd.grad(total, reached, allow_unused=True) if reached and total.requires_grad else ()
+    back = {id(output): slope for output, slope in zip(reached, slopes, strict=False) if slope is not None}
+    pairs = {
+        name: [(given.detach(), back.get(id(output), torch.zeros_like(output)).detach()) for given, output in found]
+        for name, found in calls.items()
+    }
+    return logits.detach(), weights, pairs
 
 
 @contextmanager
-def _grad_enabled(model: nn.Module) -> Iterator[None]:
-    """Let every parameter be differentiated, as they were before afterwards."""
-    before = [(p, p.requires_grad) for p in model.parameters()]
-    for p, _ in before:
-        p.requires_grad_(p.is_floating_point())
-    try:
-        with torch.enable_grad():
-            yield
-    finally:
-        for p, was in before:
-            p.requires_grad_(was)
-
-
-@contextmanager
-def _watched(known: dict[str, nn.Module]) -> Iterator[dict[str, list[_Call]]]:
-    """Note inputs and outputs of every known layer; what follows gets a copy, so that nothing overwrites the note."""
-    calls: dict[str, list[_Call]] = {}
+def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[Pair]]]:
+    """Note inputs and outputs of layers; what follows gets a copy, so that nothing overwrites the note."""
+    calls: dict[str, list[Pair]] = {name: [] for name in layers}
 
     def hook(name: str) -> Callable[..., Tensor]:
-        def note(_module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
-            calls.setdefault(name, []).append(_Call(given[0], output))
-            return output.clone()
+        def note(_module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> Tensor:
+            into = given[0] if given else named.get("input")
+            if isinstance(into, Tensor) and isinstance(output, Tensor):
+                calls[name].append((into, output))
+                return output.clone()
+            calls[name].append((torch.empty(0), torch.empty(0)))  # another hook made it something else: fits nothing
+            return output
 
         return note
 
-    handles = [module.register_forward_hook(hook(name)) for name, module in known.items()]
+    handles = [module.register_forward_hook(hook(name), with_kwargs=True) for name, module in layers.items()]
     try:
         yield calls
     finally:
@@ -238,9 +141,39 @@ def _watched(known: dict[str, nn.Module]) -> Iterator[dict[str, list[_Call]]]:
             handle.remove()
 
 
-def _pieces(module: nn.Module, pairs: list[tuple[Tensor, Tensor]]) -> list[Piece]:
+def fit(pairs: list[Pair], n: int) -> bool:
+    """Whether an example could be in each row of all that went in and came out."""
+    return all(part.dim() > 0 and len(part) == n for pair in pairs for part in pair)
+
+
+def is_known(module: nn.Module) -> bool:
+    """Whether a layer is of a kind whose gradients are known here: the very class, with plain weights."""
+    own = {name for name, p in module.named_parameters(recurse=False) if p.is_floating_point()}
+    if not {"weight"} <= own <= {"weight", "bias"} or "forward" in vars(module):
+        return False
+    if isinstance(module, nn.Conv1d | nn.Conv2d):
+        plain = module.padding_mode == "zeros" and not isinstance(module.padding, str)
+        return type(module) in (nn.Conv1d, nn.Conv2d) and plain
+    if isinstance(module, nn.Embedding):
+        plain = module.max_norm is None and not module.scale_grad_by_freq and not module.sparse
+        return type(module) is nn.Embedding and plain
+    if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d) and module.running_mean is None:
+        return False
+    return type(module) is nn.Linear or type(module) in _NORMS
+
+
+def row_of(module: nn.Module, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Gradients of a layer's parameters (batch x numbers) in the order in which its pieces hold them."""
+    if bias is None:
+        return weight
+    if type(module) in _NORMS:
+        return torch.cat([weight, bias], 1)
+    return torch.cat([weight.reshape(*bias.shape, -1), bias.unsqueeze(2)], 2).flatten(1)
+
+
+def pieces_of(module: nn.Module, pairs: list[Pair]) -> list[Piece]:
     """A layer's gradients from all its uses in one pass."""
-    if isinstance(module, _NORMS):
+    if type(module) in _NORMS:
         return [Rows(sum(_norm_rows(module, a, g) for a, g in pairs))]  # type: ignore[arg-type]
     if isinstance(module, nn.Embedding):
         return [_embedding(module, pairs)]
@@ -307,27 +240,10 @@ def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
         return torch.cat([part.flatten(1) for part in parts], 1)
 
 
-def _embedding(module: nn.Embedding, pairs: list[tuple[Tensor, Tensor]]) -> Positions:
+def _embedding(module: nn.Embedding, pairs: list[Pair]) -> Positions:
     """Tokens and what came back to each; padding gets nothing, as in training."""
     tokens = torch.cat([a.reshape(a.shape[0], -1) for a, _ in pairs], 1)
     g = torch.cat([g.reshape(g.shape[0], -1, g.shape[-1]) for _, g in pairs], 1)
     if module.padding_idx is not None:
         g = g * (tokens != module.padding_idx).unsqueeze(2)
     return Positions(tokens, g, module.num_embeddings)
-
-
-def _by_func(model: nn.Module, rest: dict[str, nn.Parameter], x: Tensor, weights: Tensor) -> Tensor:
-    """Gradients of single examples with respect to some parameters, by torch.func."""
-    chosen = {name: p.detach() for name, p in rest.items()}
-    others: dict[str, Any] = {name: p.detach() for name, p in model.named_parameters() if name not in rest}
-    others |= dict(model.named_buffers())
-
-    def signed(some: dict[str, Tensor], one: Tensor, weight: Tensor) -> Tensor:
-        logits: Tensor = functional_call(model, {**some, **others}, (one.unsqueeze(0),))[0]
-        return (logits * weight).sum()
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="There is a performance drop")  # said once, in our own note
-        found: Any = vmap(grad(signed), in_dims=(None, 0, 0))(chosen, x, weights)
-    rows: Tensor = torch.cat([found[name].flatten(1) for name in chosen], 1)
-    return rows

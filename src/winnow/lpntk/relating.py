@@ -9,8 +9,8 @@ Appendix C gives no number, only t in (1/2, 1]; the default is the middle of tha
 lengths: at t = 3/4 the longer gradient is at most 4/3 of the shorter.
 
 Few pairs are contradictory where there are many classes. Two copies of one input with different labels have a cosine of
-about (K - 4) / K by s(y) of +1 and -1, and of -1 / (K - 1) by the centred variant: only for two or three classes does a
-wrong label alone reach -t. `contradicting` therefore does not wait for that threshold.
+about (K - 4) / K by s(y) of +1 and -1, and of -1 / (K - 1) by the centred variant: only for two classes does a wrong
+label alone reach -t. `contradicting` therefore does not wait for that threshold.
 """
 
 from __future__ import annotations

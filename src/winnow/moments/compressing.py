@@ -11,7 +11,8 @@ from . import literal, reducing
 from .arguments import arrays
 from .cells import Merged, merge
 from .clusters import greedily, in_rounds_of_kmeans
-from .counting import Table, require_size, table
+from .counting import Table, require_size, require_few, table
+from .guessing import guesses
 from .rounds import in_gentle_rounds, in_one_round
 
 __all__ = ["STRATEGIES", "WAYS", "compress"]
@@ -22,7 +23,7 @@ Index = NDArray[np.int64]
 STRATEGIES = ("cells", "kmeans", "greedy")
 WAYS = {"tree": reducing.reduce_cell, "paper": literal.reduce_cell}
 _OWNER = "compress"
-_SAMPLE = 4  # points a moment, from which the number of independent moments is guessed
+_MOST = 10_000  # moments: one factorisation then takes 1.6 GB and most of an hour
 
 
 def compress(
@@ -103,11 +104,14 @@ def compress(
     if len(data.weights) <= size:
         kept, fresh = np.arange(len(data.weights)), data.weights
     else:
+        by_tree = strategy == "cells" and reduce == "tree"
+        if not by_tree:  # the others take all moments for independent
+            require_size(_OWNER, data.dimensions, size, order, data.targets)
+        require_few(_OWNER, data.dimensions, order, data.targets, most=_MOST, size=size)
         products = table(data.dimensions, order, data.targets)
-        if strategy == "cells" and reduce == "tree":
+        if by_tree:
             kept, fresh = _by_tree(data, size, order, products, refine)
         else:
-            require_size(_OWNER, data.dimensions, size, order, data.targets)
             kept, fresh = _by_name(data, size, products, seed, strategy, reduce)
     rows = data.first[kept]
     by_row = np.argsort(rows)
@@ -116,10 +120,7 @@ def compress(
 
 def _by_tree(data: Merged, size: int, order: int, products: Table, refine: bool) -> tuple[Index, Array]:
     """As many cells as the independent moments allow; as many as all moments allow if that guess was too low."""
-    n = len(data.weights)
-    sample = np.linspace(0, n - 1, min(n, _SAMPLE * products.moments)).astype(np.int64)
-    rank = reducing.sample_rank(data.points[sample], products)
-    for least in dict.fromkeys((rank, products.moments)):
+    for least in dict.fromkeys((*guesses(data.points, size, products), products.moments)):
         if least <= size:
             if refine:
                 kept, fresh = in_gentle_rounds(data, size, products, least)

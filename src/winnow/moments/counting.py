@@ -7,7 +7,7 @@ x^a y_q for |a| <= order, and y_q^2: all that a squared loss depends on, whereve
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, log10
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import checks
 from ..errors import InputError
 
-__all__ = ["Table", "count", "feasible_size", "fitting_order", "require_size", "table"]
+__all__ = ["Table", "count", "feasible_size", "fitting_order", "require_few", "require_size", "table"]
 
 
 class Table(NamedTuple):
@@ -88,9 +88,29 @@ def require_size(owner: str, m: int, size: int, order: int, targets: int) -> Non
         else f"not even order 1 fits, which needs {count(m, 1, targets)}"
     )
     raise InputError(
-        f"size of {owner} must be at least {least} to match the moments up to order {order} in {m} dimension(s)"
+        f"size of {owner} must be at least {_told(least)} to match the moments up to order {order} in {m} dimension(s)"
         f"{beside}; got {size}: {remedy}."
     )
+
+
+def require_few(owner: str, m: int, order: int, targets: int, *, most: int, size: int | None = None) -> None:
+    """Refuse an order with more moments than can be held, before anything of that size is made."""
+    moments = count(m, order, targets)
+    if moments <= most:
+        return
+    fits = fitting_order(m, most if size is None else min(most, size), targets)
+    beside = f" and {targets} target(s)" if targets else ""
+    within = "" if size is None or size > most else f" and {size} points"
+    remedy = f"the largest order that fits this{within} is {fits}" if fits else "not even order 1 fits: reduce them"
+    raise InputError(
+        f"order of {owner} must make at most {most} moments; order {order} in {m} dimension(s){beside} makes "
+        f"{_told(moments)}: {remedy}."
+    )
+
+
+def _told(number: int) -> str:
+    """A whole number, or its size if nobody would read all its digits."""
+    return str(number) if number < 10**15 else f"about 10^{int(number.bit_length() * log10(2))}"
 
 
 def table(m: int, order: int, targets: int = 0) -> Table:

@@ -22,7 +22,8 @@ __all__ = ["factorise", "lighten", "solve_left"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_RANK = 1e-13  # what is left of a row, beside the largest row, below which it counts as a combination of those taken
+_RANK = 1e-13  # what is left of a row, beside a large row, below which it counts as a combination of those taken
+_LARGE = 8  # one row in so many may be larger than the large row: beside an outlier's all others would be rounding
 _GONE = 1e-15  # of its weight, below which a row is gone
 _FLAT = 1e-14  # an entry of a null vector that may be rounding
 
@@ -64,7 +65,7 @@ def factorise(rows: Array) -> tuple[int, Index, Index]:
     left = np.empty(count)
     for i in range(count):
         left[i] = _subtract(rows[i], 0.0, rows[i])
-    floor = _RANK**2 * left.max()
+    floor = _RANK**2 * np.sort(left)[count - 1 - count // _LARGE]
     for s in range(min(count, width)):
         best = s + np.argmax(left[s:])
         if left[best] <= floor or left[best] == 0.0:

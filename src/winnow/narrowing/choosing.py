@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..moments import compress, feasible_size, moment_error
+from ..moments import advise, compress, feasible_size, moment_error
 from ..moments.principal import principal
 
 __all__ = ["Choice", "choose"]
 
 Array = NDArray[np.float64]
 
-SMOOTH, KINKED = 5, 2  # the highest order that pays, by whether the activation is smooth
+# What a neuron sends on is a product of its outgoing weight and a function of the incoming ones: first moments miss it.
+SECOND = 2
 
 
 @dataclass(frozen=True)
@@ -72,30 +73,27 @@ def _wanted(dims: int | str | None, width: int, order: int | None) -> int | None
     if dims is None or isinstance(dims, int):
         return dims
     most = 0
-    while feasible_size(most + 1, order or KINKED) <= width:
+    while feasible_size(most + 1, order or SECOND) <= width:
         most += 1
     return max(most, 1)
 
 
 def _order(order: int | None, points: Array, m: int, width: int, smooth: bool, name: str) -> int:
-    """The order asked for, or the highest that fits and pays; refused if the width cannot match it."""
+    """The order asked for, or the one that is advised, 2 if that is less; refused if the width cannot match it."""
     neurons, r = points.shape
-    if order is None:
-        fitting = [k for k in range(1, (SMOOTH if smooth else KINKED) + 1) if feasible_size(r, k) <= width]
-        if fitting:
-            return fitting[-1]
     asked = order or 1
     least = feasible_size(r, asked)
     if least <= width:
-        return asked
+        advised = order or advise(neurons, r, width, "smooth" if smooth else "relu").order
+        return SECOND if order is None and advised < SECOND and feasible_size(r, SECOND) <= width else advised
     most = _wanted("auto", width, asked)
     said = [f"got {width}"]
     enough = f"{least}" if least < neurons else f"{neurons} (all that differ)"
     if asked > 1 and feasible_size(r, 1) < neurons:
         said.append(f"order 1 fits from {feasible_size(r, 1)}")
-    if feasible_size(1, asked) <= width:
+    if r > 1 and feasible_size(1, asked) <= width:
         said.append(f"dims={most} matches them in the {most} widest directions alone")
     raise InputError(
         f"width of narrow must be at least {enough} for layer {name!r} to match the moments up to order {asked} of its "
-        f"neurons, which differ in {r} directions ({m} coordinates each); {'; '.join(said)}."
+        f"neurons in {r} direction{'s' * (r > 1)} ({m} coordinates each); {'; '.join(said)}."
     )

@@ -14,7 +14,7 @@ those of the plain layers, with `counts` added, and `deepcopy` and `to` keep the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -27,24 +27,34 @@ class _Shared(torch.autograd.Function):
     """A parameter times the counts of its inputs, whose gradient is that of one copy.
 
     Multiplying by the counts of the inputs would multiply the gradient by them too, and the rule divides it again;
-    neither is done. What is left is the division by the counts of the outputs.
+    neither is done. What is left is the division by the counts of the outputs. Forward mode has no copies to speak of:
+    it gives the derivative of what is computed.
+
+    Counts may be more precise than the parameter, and the result has its type again.
     """
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(value: Tensor, before: Tensor | None, after: Tensor | None) -> Tensor:
-        return value.clone() if before is None else value * before
+        return value.clone() if before is None else (value * before).to(value.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor | None, Tensor | None], output: Tensor) -> None:
         ctx.save_for_backward(inputs[2])
+        ctx.save_for_forward(inputs[1])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         (after,) = ctx.saved_tensors
         gradient = gradients[0]
-        return gradient if after is None else gradient / after, None, None
+        return gradient if after is None else (gradient / after).to(gradient.dtype), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        (before,) = ctx.saved_tensors
+        tangent: Tensor = tangents[0]
+        return tangent.clone() if before is None else (tangent * before).to(tangent.dtype)
 
 
 class CountedLayer(nn.Module):
@@ -75,16 +85,24 @@ class CountedLayer(nn.Module):
         if self.counts is not None:
             # One column an input of a linear layer that reads flattened channels: each channel fills several.
             each = self.weight.shape[1] // self.counts.numel()
-            before = self.counts.to(self.weight).repeat_interleave(each).view(1, -1, *shape[2:])
+            before = _precise(self.counts, self.weight).repeat_interleave(each).view(1, -1, *shape[2:])
         if self.reader and self.reader[0].counts is not None:
-            after = self.reader[0].counts.to(self.weight)
+            after = _precise(self.reader[0].counts, self.weight)
         if not self.shared:
-            return (self.weight if before is None else self.weight * before), self.bias
+            return (self.weight if before is None else (self.weight * before).to(self.weight.dtype)), self.bias
         weight = _Shared.apply(self.weight, before, None if after is None else after.view(-1, *shape[1:]))
         bias = self.bias
         if bias is not None and after is not None:
             bias = _Shared.apply(bias, None, after)
         return weight, bias
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """What `to`, `half` and the like do; counts stay precise enough for those of the widest layers."""
+        counts = self.counts
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if counts is not None and self.counts is not None and self.counts.dtype.itemsize < torch.float32.itemsize:
+            self.counts = counts.to(self.counts.device, torch.float32)
+        return self
 
     def extra_repr(self) -> str:
         """Torch's own line, with whether inputs and outputs are counted."""
@@ -139,8 +157,13 @@ PLAIN = tuple(COUNTED)
 def attach(first: nn.Module, second: nn.Module, counts: Tensor, shared: bool) -> None:
     """Make a pair of layers count, in place: hooks and whatever else hangs on them stays."""
     reader, writer = _counted(second, shared), _counted(first, shared)
-    reader.register_buffer("counts", counts.detach().to(reader.weight).clone())
+    reader.register_buffer("counts", _precise(counts.detach(), reader.weight).clone())
     writer.reader = (reader,)
+
+
+def _precise(counts: Tensor, weight: Tensor) -> Tensor:
+    """Counts where the weight is, of its type but at least float32: half a precision ends at 65,504."""
+    return counts.to(weight.device, torch.promote_types(weight.dtype, torch.float32))
 
 
 def detach(layer: CountedLayer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -15,9 +16,8 @@ from ..errors import InputError, NotDefinedError
 from ..models import eval_mode
 from .certificate import Narrowed, NarrowedPair
 from .choosing import choose
-from .counted import PLAIN
 from .objects import objects
-from .pairs import Found, Pair, find_pairs, matching
+from .pairs import Found, Pair, find_pairs, known_layers, matching
 from .shrinking import DROPOUT, copied, settle_dropout, shrink
 from .steps import Refused
 
@@ -35,7 +35,7 @@ def narrow(
     order: int | None = None,
     *,
     layers: Sequence[str] | None = None,
-    dims: int | str | None = None,
+    dims: int | str | None = "auto",
     dropout: str = "refuse",
     example: Example | None = None,
     gradients: str = "counted",
@@ -63,14 +63,15 @@ def narrow(
         Neurons to keep: a count for every hidden vector, a fraction, or either by the name of its first layer.
         Vectors that are no wider are left alone.
     order
-        Highest order of the moments to match. If not given, the highest that the width allows, at most 5 for smooth
-        activations and 2 for those with a kink, beyond which order has nothing to work on.
+        Highest order of the moments to match. If not given, the one that `winnow.moments.advise` suggests for the
+        neurons, the directions, the width and the activation, but 2 rather than 1 where it fits.
     layers
         Names of the first layers to narrow behind, or patterns of names; all that can be, if not given.
     dims
-        Match moments only in this many directions, those in which neurons differ most. For wide layers nothing else
-        is possible: order 1 alone needs one neuron more than there are directions. `auto` takes as many as the width
-        allows at the order given, or at order 2. What is not matched stands in the certificate.
+        Match moments only in this many directions, those in which neurons differ most. `auto` takes as many as the
+        width allows at the order given, or at order 2: all of them where they fit, which for wide layers they do not,
+        since order 1 alone needs one neuron more than there are directions. None takes all or refuses. The share of
+        the spread that was matched stands in the certificate as `spread_kept`.
     dropout
         What to do about a dropout between the two layers, which would drop all neurons that one stands for at once:
         `refuse` the pair, `keep` the dropout and its larger noise, or turn it `off`. In `eval` mode there is no
@@ -144,12 +145,14 @@ def _check(order: object, dims: object, dropout: object, gradients: object, seed
 
 def _names(model: nn.Module, width: object, layers: Sequence[str] | None) -> Sequence[str] | None:
     """The first layers asked for by name, if any are."""
-    if isinstance(width, Mapping):
+    if isinstance(width, Mapping) and isinstance(model, nn.Module):
         if layers is not None:
             raise InputError("layers of narrow must be left out where width names the layers itself.")
         if not width:
             raise InputError("width of narrow must name at least one layer; got an empty mapping.")
-        return list(width)
+        if not all(isinstance(name, str) for name in width):
+            raise InputError(f"width of narrow must be by names of layers, which are strings; got {list(width)!r}.")
+        return matching("width of narrow", list(width), known_layers(model))
     return layers
 
 
@@ -157,13 +160,13 @@ def _widths(model: nn.Module, width: object, found: Found) -> list[tuple[Pair, i
     """How many neurons each pair is to keep."""
     if not isinstance(width, Mapping):
         return [(pair, _count(width, pair.width, "")) for pair in found.pairs]
-    known = [name for name, layer in model.named_modules() if isinstance(layer, PLAIN)]
+    known = known_layers(model)
     by_name = {name: value for key, value in width.items() for name in matching("width of narrow", [key], known)}
     return [(pair, _count(by_name[pair.first], pair.width, f"[{pair.first!r}]")) for pair in found.pairs]
 
 
 def _count(width: object, before: int, where: str) -> int:
-    if isinstance(width, float):
+    if isinstance(width, numbers.Real) and not isinstance(width, numbers.Integral):
         return max(1, round(checks.fraction(f"width{where}", OWNER, width) * before))
     return checks.integer(f"width{where}", OWNER, width, low=1)
 

@@ -9,6 +9,7 @@ known by its class.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,9 +18,9 @@ from torch import fx, nn
 
 from ..errors import InputError, NotDefinedError, UnknownNameError
 from .counted import PLAIN, CountedLayer
-from .steps import ELEMENTWISE, Refused, Step, only_asks, step_of
+from .steps import ELEMENTWISE, Refused, Step, not_hooked, only_asks, step_of, within_channels
 
-__all__ = ["Found", "Pair", "find_pairs", "matching"]
+__all__ = ["Found", "Pair", "find_pairs", "known_layers", "matching"]
 
 BLOCKS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -83,22 +84,33 @@ def find_pairs(model: nn.Module, layers: Sequence[str] | None = None) -> Found:
         raise InputError(
             "model of narrow must not be narrowed already; narrow the wide network, or fold this one first."
         )
+    for name, value in itertools.chain(model.named_parameters(), model.named_buffers()):
+        if nn.parameter.is_lazy(value):
+            raise InputError(f"model of narrow must hold its weights, but {name} has no shape yet; run the model once.")
     modules = dict(model.named_modules())
-    blocks = _in_blocks(modules)
+    blocks, unfit = _in_blocks(modules)
     if layers is None:
-        return _everywhere(modules, blocks)
-    known = [name for name, layer in modules.items() if isinstance(layer, PLAIN)]
-    wanted = matching("layers of narrow", layers, known)
+        return _everywhere(modules, blocks, unfit)
+    if not isinstance(layers, str) and not len(layers):
+        raise InputError("layers of narrow must name at least one layer; got an empty list.")
+    wanted = matching("layers of narrow", layers, known_layers(model))
     pairs = []
     for name in wanted:
         if name in blocks:
             pairs.append(blocks[name])
             continue
         try:
+            if name in unfit:
+                raise Refused(unfit[name])
             pairs.append(_named(name, modules))
         except Refused as reason:
             raise NotDefinedError(f"layer {name!r} cannot be narrowed: {reason}.") from None
     return Found(tuple(pairs))
+
+
+def known_layers(model: nn.Module) -> list[str]:
+    """Names of the layers that could start a pair."""
+    return [name for name, layer in model.named_modules() if isinstance(layer, PLAIN)]
 
 
 def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[str]:
@@ -114,15 +126,15 @@ def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[
     return list(found)
 
 
-def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair]) -> Found:
-    """All pairs of a model that is traced as a whole, and those of its transformer blocks."""
-    refused: dict[str, str] = {}
+def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair], unfit: Mapping[str, str]) -> Found:
+    """All pairs of a model that is traced as a whole, and those of its transformer blocks but the unfit."""
+    refused = dict(unfit)
     try:
         graph = _traced(modules[""])
     except Refused as reason:
-        if not blocks:
+        if not blocks and not unfit:
             raise NotDefinedError(f"model of narrow {reason}; {WAY_OUT}.") from None
-        return Found(tuple(blocks.values()), {"": f"the rest of the model {reason}"})
+        return Found(tuple(blocks.values()), {**unfit, "": f"the rest of the model {reason}"})
     found: dict[str, Pair] = {}
     for node in graph.nodes:
         name = str(node.target)
@@ -215,11 +227,14 @@ def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, mo
     kinds = [step.kind for step in steps]
     if "activation" not in kinds:
         raise Refused(f"no activation stands between it and {second.target}")
-    flat = kinds.count("flatten")
+    flat = [at for at, kind in enumerate(kinds) if kind in ("flatten", "mean")]
     if isinstance(writer, nn.Linear) and (not isinstance(reader, nn.Linear) or flat or "pool" in kinds):
         raise Refused(f"pooling, flattening or a convolution after it mixes its neurons before {second.target}")
-    if isinstance(writer, CONVOLUTIONS) and flat != int(isinstance(reader, nn.Linear)):
-        raise Refused(f"{second.target} does not read its channels one after the other")
+    if isinstance(writer, CONVOLUTIONS):
+        wanted = 1 if isinstance(reader, nn.Linear) else 0
+        if len(flat) != wanted or (not wanted and type(reader) is not type(writer)):
+            raise Refused(f"{second.target} does not read its channels one after the other")
+        within_channels(steps, len(writer.kernel_size), flat[0] if flat else len(steps))
     if isinstance(reader, nn.Linear) and reader.in_features % _outputs(writer):
         raise Refused(
             f"the {reader.in_features} inputs of {second.target} are no multiple of its {_outputs(writer)} outputs"
@@ -231,6 +246,7 @@ def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, mo
 def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
     """Refuse a layer that is not plain, or whose weights something else uses too."""
     layer = modules[name]
+    not_hooked(name, modules)
     if type(layer) not in PLAIN or "weight" not in layer._parameters:
         raise Refused(f"{name} is not a plain layer that holds its own weight ({type(layer).__name__})")
     if getattr(layer, "groups", 1) != 1:
@@ -243,14 +259,6 @@ def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
     _not_tied(name, modules)
 
 
-def _holds_its_own(name: str, modules: Mapping[str, nn.Module]) -> bool:
-    try:
-        _not_tied(name, modules)
-    except Refused:
-        return False
-    return type(modules[name]) is nn.Linear
-
-
 def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
     """Refuse parameters that stand under another name too."""
     own = {id(value) for value in modules[name].parameters()}
@@ -259,25 +267,31 @@ def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
             raise Refused(f"{name} shares its weights with {other or 'the model'}")
 
 
-def _in_blocks(modules: Mapping[str, nn.Module]) -> dict[str, Pair]:
-    """The feed-forward pairs of torch's own transformer layers, by the name of their first layer."""
-    found = {}
+def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[str, str]]:
+    """The feed-forward pairs of torch's own transformer layers by their first layer, and why some are none."""
+    found, unfit = {}, {}
     for name, block in modules.items():
         if not isinstance(block, BLOCKS) or type(block)._ff_block not in [kind._ff_block for kind in BLOCKS]:
             continue
         act = block.activation
         word = (getattr(act, "__name__", None) or type(act).__name__).replace("_", "").lower()
         start = f"{name}." if name else ""
-        if word in ELEMENTWISE and all(_holds_its_own(f"{start}linear{end}", modules) for end in (1, 2)):
-            found[f"{start}linear1"] = Pair(
-                f"{start}linear1",
-                f"{start}linear2",
-                block.linear1.out_features,
-                smooth=ELEMENTWISE[word],
-                dropout=float(block.dropout.p),
-                dropouts=(f"{start}dropout",),
-            )
-    return found
+        first, second, between = (f"{start}{part}" for part in ("linear1", "linear2", "dropout"))
+        try:
+            if word not in ELEMENTWISE:
+                raise Refused(f"its activation ({word}) need not treat each neuron by itself")
+            for end in (first, second):
+                if type(modules[end]) is not nn.Linear:
+                    raise Refused(f"{end} is not a plain layer that holds its own weight")
+                _not_tied(end, modules)
+            for part in (first, second, between, *([f"{start}activation"] if isinstance(act, nn.Module) else [])):
+                not_hooked(part, modules)
+        except Refused as reason:
+            unfit[first] = str(reason)
+            continue
+        smooth, rate = ELEMENTWISE[word], float(block.dropout.p)
+        found[first] = Pair(first, second, block.linear1.out_features, smooth, rate, (between,))
+    return found, unfit
 
 
 def _outputs(layer: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,17 @@ import torch
 import torch.nn.functional as F
 from torch import fx, nn
 
-__all__ = ["ELEMENTWISE", "Refused", "Step", "only_asks", "step_of"]
+from ..moments import advising
 
-# By name without underscores, as torch spells both the module and the function; true if it has all derivatives.
+__all__ = ["ELEMENTWISE", "Refused", "Step", "not_hooked", "only_asks", "step_of", "within_channels"]
+
+# By name without underscores, as torch spells both the module and the function; true if it has all derivatives. What
+# `advise` knows is taken from there; a PReLU may have a slope for each channel and is looked at by itself.
 ELEMENTWISE = {
-    **dict.fromkeys(("gelu", "silu", "tanh", "sigmoid", "softplus", "mish", "logsigmoid", "tanhshrink"), True),
-    **dict.fromkeys(
-        ("relu", "relu6", "leakyrelu", "elu", "celu", "selu", "hardtanh", "hardswish", "hardsigmoid"), False
-    ),
+    **{name.replace("_", ""): True for name in advising.SMOOTH if name != "smooth"},
+    **{name.replace("_", ""): False for name in advising.KINKED if name != "prelu"},
+    **dict.fromkeys(("logsigmoid", "tanhshrink"), True),
+    **dict.fromkeys(("elu", "celu", "selu", "hardswish", "hardsigmoid"), False),
     **dict.fromkeys(("threshold", "softshrink", "hardshrink", "softsign"), False),
 }
 POOLS = {
@@ -36,15 +39,24 @@ class Refused(Exception):
 class Step:
     """One operation between two layers."""
 
-    kind: str  # activation, dropout, pool, flatten or nothing
+    kind: str  # activation, dropout, pool, flatten, mean or nothing
     smooth: bool = True
     rate: float = 0.0
     module: str = ""
+    axes: tuple[int, ...] = ()  # that a mean is taken over
+    sides: int = 0  # of the windows of a pool
+
+
+def not_hooked(name: str, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse a module whose hooks could do anything to what goes in or comes out, unseen by the tracer."""
+    if modules[name]._forward_hooks or modules[name]._forward_pre_hooks:
+        raise Refused(f"{name} has a forward hook, which may mix its neurons or change with their number")
 
 
 def step_of(node: fx.Node, modules: Mapping[str, nn.Module]) -> Step:
     """What a node does to a hidden vector; `Refused` if it mixes neurons or cannot be read."""
     if node.op == "call_module":
+        not_hooked(str(node.target), modules)
         return _of_module(str(node.target), modules[str(node.target)])
     if node.op not in ("call_function", "call_method"):
         raise Refused(f"what follows it cannot be read ({node.op} {node.target})")
@@ -60,12 +72,35 @@ def step_of(node: fx.Node, modules: Mapping[str, nn.Module]) -> Step:
     if torchs and plain in DROPOUTS:
         return Step("dropout", rate=float(_argument(node, 1, "p", 0.5)))
     if torchs and plain in POOLS and not node.kwargs.get("return_indices", False):
-        return Step("pool")
+        return Step("pool", sides=int(plain[-2]))
     if _flattens(node, plain):
         return Step("flatten")
+    if plain == "mean" and (axes := _averaged(node)):
+        return Step("mean", axes=axes)
     if "norm" in plain:
         raise Refused(f"a norm ({node.name}) stands between it and the next layer")
     raise Refused(f"{name} stands between it and the next layer, which need not treat each neuron by itself")
+
+
+def within_channels(steps: Sequence[Step], sides: int, flat: int) -> None:
+    """Refuse pools and means that reach beyond a channel.
+
+    Parameters
+    ----------
+    steps
+        What stands between a convolution and its reader.
+    sides
+        Axes of one channel.
+    flat
+        Which step puts the channels in a row.
+    """
+    for at, step in enumerate(steps):
+        if step.kind == "pool" and at > flat:
+            raise Refused("a pool after flattening mixes its channels")
+        if step.kind == "pool" and step.sides != sides:
+            raise Refused(f"a pool over {step.sides} axes does not fit channels of {sides} and may mix them")
+        if step.kind == "mean" and sorted(axis % (sides + 2) for axis in step.axes) != list(range(2, sides + 2)):
+            raise Refused(f"a mean over the axes {step.axes} is not over exactly the {sides} of its channels")
 
 
 def _of_module(path: str, module: nn.Module) -> Step:
@@ -82,7 +117,7 @@ def _of_module(path: str, module: nn.Module) -> Step:
     if plain in DROPOUTS:
         return Step("dropout", rate=float(module.p), module=path)  # type: ignore[arg-type]
     if plain in POOLS and not getattr(module, "return_indices", False):
-        return Step("pool")
+        return Step("pool", sides=int(plain[-2]))
     if isinstance(module, nn.Identity):
         return Step("nothing")
     if isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
@@ -103,11 +138,15 @@ def _flattens(node: fx.Node, plain: str) -> bool:
     if plain in ("view", "reshape") and node.op == "call_method":
         shape = node.args[1] if len(node.args) == 2 and isinstance(node.args[1], (tuple, list)) else node.args[1:]
         return len(shape) == 2 and bool(shape[1] == -1) and isinstance(shape[0], fx.Node) and _is_batch(shape[0])
-    if plain == "mean":
-        dims = _argument(node, 1, "dim", ())
-        kept = _argument(node, 2, "keepdim", False)
-        return not kept and isinstance(dims, (tuple, list)) and sorted(int(d) % 4 for d in dims) == [2, 3]
     return False
+
+
+def _averaged(node: fx.Node) -> tuple[int, ...]:
+    """The axes that a mean takes away; none if it keeps them or they cannot be read."""
+    dims = _argument(node, 1, "dim", ())
+    axes = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    readable = all(isinstance(axis, int) for axis in axes) and _argument(node, 2, "keepdim", False) is False
+    return axes if readable else ()
 
 
 def _is_batch(node: fx.Node) -> bool:

@@ -1,15 +1,19 @@
 """How long it takes to compare the examples of each class with each other by their lpNTK features.
 
 Redundancy, farthest points and both lpNTK scores do so: with classes of size c their seconds are a c + b c^2 for each
-class. Two made-up slices, of classes as large as is quickly done and half as large, give a and b; where the real
-classes are no larger, the first slice is simply scaled by their number.
+class. Redundancy by the paper's rule compares all examples with all: everyone is then one group of size n. Two made-up
+slices, of groups as large as is quickly done and half as large, give a and b; where the real groups are no larger, the
+first slice is simply scaled by their number.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import registry
 from ..artefacts import Scores, Signals, Source
@@ -31,17 +35,33 @@ def comparing(source: Source, request: Request, counts: Counts) -> float:
         return 0.0
     sizes = np.bincount(np.asarray(source.labels, dtype=np.int64))
     sizes = sizes[sizes > 0]
+    _seconds(request, counts, 2, WARM // 2)
+    if _chosen_parameters(request).get("rule") == "paper":
+        classes = max(2, min(sizes.size, counts.n // 4, ROWS // 4))
+        each = max(2, min(counts.n, ROWS) // (2 * classes)) * 2  # even, so that half of it is exact
+        everyone = np.array([counts.n])
+        return _extrapolated(everyone, classes * each, lambda size: _seconds(request, counts, classes, size // classes))
     typical = max(2, round(float(np.square(sizes).sum() / sizes.sum())))  # the class that an example is in
     large = min(typical, CLASS)
     classes = max(2, min(sizes.size, ROWS // large))
-    _seconds(request, counts, 2, WARM // 2)
-    most = _seconds(request, counts, classes, large) / classes
-    if typical <= CLASS:
-        return most * counts.n / large
-    few = _seconds(request, counts, classes, large // 2) / classes
+    return _extrapolated(sizes, large, lambda size: _seconds(request, counts, classes, size) / classes)
+
+
+def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int], float]) -> float:
+    """Seconds of all groups, by those of one that is quickly done and, where they are larger, of one half that size."""
+    n, squares = float(groups.sum()), float(np.square(groups.astype(np.float64)).sum())
+    most = seconds(large)
+    if round(squares / n) <= max(large, 2):
+        return most * n / large
+    few = seconds(large // 2)
     square = max(0.0, most / large - few / (large // 2)) / (large - large // 2)
     line = max(0.0, most / large - square * large)
-    return line * counts.n + square * float(np.square(sizes.astype(np.float64)).sum())
+    return line * n + square * squares
+
+
+def _chosen_parameters(request: Request) -> dict[str, Any]:
+    """What the selector is called with, as `asking.choose` does."""
+    return {**request.plan.parameters, **request.parameters}
 
 
 def _seconds(request: Request, counts: Counts, classes: int, each: int) -> float:
@@ -56,7 +76,8 @@ def _seconds(request: Request, counts: Counts, classes: int, each: int) -> float
     if "lpntk" in registry.get("selector", plan.selector).needs:
         size = max(1, round(len(signals) * counts.kept / counts.n))
         beside = signals if isinstance(given, Scores) else None
-        select(plan.selector, given, size=size, balance=request.balance, signals=beside, **plan.parameters)
+        asked = _chosen_parameters(request)
+        select(plan.selector, given, size=size, balance=request.balance, signals=beside, **asked)
     return time.perf_counter() - start
 
 

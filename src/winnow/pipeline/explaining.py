@@ -6,8 +6,10 @@ class stands by its label. Of a data set: how its classes relate, and which labe
 up to `EXACT` examples and of projected features beyond.
 
 A label looks wrong if its contradiction score is far out among those of its class: above the upper quartile by more
-than three times the distance of the quartiles. That is a reason to look, not a proof; how many wrong labels it finds
-has not been studied here yet.
+than three times the distance of the quartiles. That is a reason to look, not a proof. In the repository's study
+(docs/studies/lpntk.md), of MNIST and Fashion-MNIST with 5 % of the labels flipped uniformly at random, 60 to 83 % of
+the labels it listed were wrong, and it listed 49 to 68 % of the wrong ones. Other shares and kinds of error will give
+other figures.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ from numpy.typing import NDArray
 
 from .. import checks
 from ..artefacts import Provenance, Source, record
-from ..data.holdout import sample
-from ..errors import InputError, NotDefinedError
 from ..evaluation.trainings import file_name
 from ..lpntk import FeatureRows, contradictions, features, gram, neighbours
 from ..lpntk.relating import Partners
@@ -38,7 +38,8 @@ from ..store import Run
 from ..training import Feed, Recipe, predict, train
 from ..training.recipe import recipe_of
 from .keeping import Weights
-from .relating import JUDGED, THRESHOLD, Examples, drawn_by_class, far_out, relate
+from .locating import part_and_place
+from .relating import FEWEST, JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, far_out, relate
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
@@ -100,14 +101,16 @@ def explain(
     errors
         The longest list of labels that look wrong.
     limit
-        Use only so many examples, drawn by class; the one asked about is always among them.
+        Use only so many examples, drawn by class; the one asked about is always among them. If it was not drawn it
+        joins them, which makes another part of the source, and another training.
     seed
         Decides everything random.
     out
-        A run directory: the result is kept there as JSON and as a page to look at, with the trained network, so that
-        the same call again, or one about another example, does not train again.
+        A run directory: the result is kept there as JSON and as a page to look at, with the trained network. The same
+        call again, or one about another example, does not train again, unless a `limit` did not draw that example:
+        each part of the source has a network of its own, and all are kept.
     """
-    part, place = _chosen(source, id, limit, seed)
+    part, place = part_and_place(source, id, limit, seed)
     checks.integer("k", "explain", k, low=1)
     checks.integer("errors", "explain", errors, low=1)
     checks.integer("seed", "explain", seed, low=0)
@@ -162,7 +165,7 @@ class _Trained:
 
     @classmethod
     def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
-        """Trained now, or when the run was last here."""
+        """Trained now, or when the run last met this part of the source."""
         net = build(network, classes=part.outputs, shape=part.shape, seed=seed_number(seed, "init", 0))
         feed = Feed(part)
 
@@ -170,7 +173,8 @@ class _Trained:
             train(net, feed, how, seed_number(seed, "training", 0))
             return Weights.of(net)
 
-        run.step("explain/train", Weights, make, key=part.fingerprint, file="network.safetensors").into(net)
+        word = part.fingerprint
+        run.step(f"explain/train/{word}", Weights, make, file=f"networks/{word}.safetensors").into(net)
         return cls(net, _name(describe(network)), feed, how, _labels(part)[feed.order], seed)
 
     def examples(self, where: NDArray[np.int64]) -> Examples:
@@ -206,7 +210,8 @@ def _example(source: Source, by: _Trained, place: int, k: int, made_from: Proven
     def partners(found: Partners) -> tuple[Partner, ...]:
         return tuple(
             Partner(among.id(j), among.label(j), float(cosine), float(weak))
-            for j, cosine, weak in list(zip(found.positions, found.cosine, _weaker(found), strict=True))[:k]
+            for j, cosine, weak in zip(found.positions[:k], found.cosine, _weaker(found), strict=False)
+            if abs(weak) > UNRELATED
         )
 
     return Explanation(
@@ -229,37 +234,6 @@ def _example(source: Source, by: _Trained, place: int, k: int, made_from: Proven
     )
 
 
-def _chosen(source: object, id: Any, limit: int | None, seed: int) -> tuple[Source, int | None]:
-    """The part of the source to train on, and the position of the example in it, if one is asked about."""
-    if not isinstance(source, Source):
-        raise InputError(f"source of explain must be a Source (open it with wn.open); got {type(source).__name__}.")
-    if source.task != "classification":
-        raise NotDefinedError(f"explain is for class labels; source {source.name!r} is of task {source.task}.")
-    if len(np.unique(_labels(source))) < 2:
-        raise InputError(f"explain needs at least two classes among the examples of source {source.name!r}; got one.")
-    place = None if id is None else _found(source, id)
-    if limit is None or checks.integer("limit", "explain", limit, low=2) >= len(source):
-        return source, place
-    drawn = source.positions(sample(source, limit, seed).ids)
-    if place is None:
-        part = source.at(np.sort(drawn))
-        if len(np.unique(_labels(part))) < 2:
-            raise InputError(f"limit of explain must leave at least two classes; {limit} leaves one.")
-        return part, None
-    part = source.at(np.union1d(drawn, [place]))
-    return part, int(part.positions(source.ids[[place]])[0])
-
-
-def _found(source: Source, id: Any) -> int:
-    """The position of an id."""
-    numbered = source.ids.dtype.kind in "iu"
-    wanted = int(id) if numbered and isinstance(id, str) and id.lstrip("-").isdigit() else id
-    found = np.flatnonzero(source.ids == wanted) if isinstance(wanted, str) != numbered else np.zeros(0, dtype=np.int64)
-    if found.size == 0:
-        raise InputError(f"source {source.name!r} has no example with id {id!s}; its ids look like {source.ids[0]!s}.")
-    return int(found[0])
-
-
 def _write_page(run: Run, part: Source, found: Explanation | DatasetExplanation) -> None:
     """The page of an explanation, with pictures of everyone it names."""
     one = found.id if isinstance(found, Explanation) else None
@@ -278,10 +252,14 @@ def _judged(among: Examples, i: int) -> dict[str, Any]:
     """What the others of its class, and other classes, say about the label of an example."""
     if len(among) > JUDGED:
         return {}
+    peers = int((among.labels == among.labels[i]).sum()) - 1
+    if peers + 1 < FEWEST:
+        return {"peers": peers}
     found = contradictions(among.kernel, among.labels)
     at = int(np.flatnonzero(found.positions == i)[0])
     bound = float(far_out(found.every, among.labels)[i])
     return {
+        "peers": peers,
         "label_score": float(found.every[i]),
         "label_rank": at + 1,
         "label_bound": bound,

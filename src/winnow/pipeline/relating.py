@@ -23,12 +23,24 @@ from ..report.explained import ClassPair, DatasetExplanation, LabelError, Partne
 from ..report.gallery import Gallery
 from ..seeds import stream
 
-__all__ = ["COUNTED", "JUDGED", "THRESHOLD", "Examples", "drawn_by_class", "far_out", "relate", "relate_run"]
+__all__ = [
+    "COUNTED",
+    "FEWEST",
+    "JUDGED",
+    "THRESHOLD",
+    "UNRELATED",
+    "Examples",
+    "drawn_by_class",
+    "far_out",
+    "relate",
+    "relate_run",
+]
 
 JUDGED = 20_000  # examples among which labels are judged: a class is compared with itself, pair by pair
 COUNTED = 8192  # examples whose pairs are counted
-THRESHOLD = 0.75  # of `relations`
+THRESHOLD, UNRELATED = 0.75, 0.05  # of `relations`
 FAR = 3.0  # distances of the quartiles above the upper one
+FEWEST = 5  # members of a class one of which can be so far out; of fewer, the largest moves the upper quartile along
 LISTED = 5000  # pairs of classes that are kept; all of up to 100 classes
 IN_A_RUN = 12  # labels that look wrong, and are shown in a run's report
 PARTNERS = 3  # of each example there
@@ -242,7 +254,7 @@ def _mean_cosines(among: Examples, present: Positions) -> NDArray[np.float64]:
 
 
 def _standings(among: Examples, positions: Positions, k: int, kept: NDArray[np.bool_] | None) -> list[Standing]:
-    """How some examples stand to the others, ranked as `neighbours` does."""
+    """How some examples stand to the others, ranked as `neighbours` does; who is near zero is in neither list."""
     kernel = opened("explain", among.kernel)
     found = []
     for i in positions:
@@ -256,7 +268,7 @@ def _standings(among: Examples, positions: Positions, k: int, kept: NDArray[np.b
             stand_in = _partner(among, able[cosine[able].argmax()], cosine, weaker) if able.size else None
         lists = []
         for sign in (1.0, -1.0):
-            able = np.flatnonzero(sign * weaker > 0)
+            able = np.flatnonzero(sign * weaker > UNRELATED)
             top = able[np.argsort(-sign * weaker[able], kind="stable")[:k]]
             lists.append(tuple(_partner(among, j, cosine, weaker) for j in top))
         counts = int((weaker >= THRESHOLD).sum()), int((weaker <= -THRESHOLD).sum())

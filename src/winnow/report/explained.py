@@ -21,7 +21,7 @@ __all__ = ["ClassPair", "DatasetExplanation", "Explanation", "LabelError", "Part
 
 @dataclass(frozen=True)
 class Partner:
-    """Another example: its id, its label, the cosine, and the smaller of the two projections by size."""
+    """Another example: id, label, cosine, and the smaller projection by size, which partners are ranked by."""
 
     id: Any
     label: str
@@ -115,7 +115,7 @@ class Explanation(_Saved):
         What was trained on and with, and how many examples there were.
     same_way, against
         The examples that a step on this one helps most, and sets back most, the strongest first by the smaller
-        projection, as `neighbours` ranks them.
+        projection, as `neighbours` ranks them; those whose projection is within 0.05 of zero are in neither.
     interchangeable, contradictory, threshold
         How many reach the threshold in either sense.
     self_kernel, self_rank
@@ -123,13 +123,15 @@ class Explanation(_Saved):
     label_score, label_rank, label_bound, looks_wrong
         How little its class supports it (0 fully, 1/2 not at all, 1 contradicts), the place of that among all, the
         score from which a label of its class looks wrong, and whether this one does; None where there are too many
-        examples to judge.
+        examples to judge, or too few of its label.
     suggested, witness
         The class it is nearest to other than its own, a hint only, and the id of the nearest example there.
     exact
         Whether the kernel is exact or of projected features.
     provenance
         Where the explanation came from.
+    peers
+        How many others have its label; None where there are too many examples to judge.
     """
 
     KIND = "explanation"
@@ -155,6 +157,7 @@ class Explanation(_Saved):
     witness: Any = None
     exact: bool = True
     provenance: Provenance = field(default_factory=dict)
+    peers: int | None = None
 
     def __str__(self) -> str:
         return words.of_example(self)

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from .. import __version__
 from .explained import DatasetExplanation, Explanation, LabelError
+from .explained_words import unjudged
 from .gallery import Gallery
 from .palette import DARK, LIGHT, css_variables
 from .teaching_section import case, pictured, teaching_section
@@ -78,11 +79,11 @@ def _example(about: Explanation, pictures: Gallery | None) -> dict[str, Any]:
     error = None
     if about.label_score is not None and about.label_bound is not None:
         sub = f"far out in its class from {about.label_bound:.3f}"
-        tiles.append({"label": "little supported by its class", "value": f"{about.label_score:.3f}", "sub": sub})
+        tiles.append({"label": "contradiction score of its label", "value": f"{about.label_score:.3f}", "sub": sub})
         error = LabelError(
             about.id, about.label, about.label_score, about.label_bound, about.suggested or "", about.witness
         )
-    verdict = {None: "was not judged", True: "looks wrong", False: "looks right"}[about.looks_wrong]
+    verdict = unjudged(about) if about.looks_wrong is None else "looks wrong" if about.looks_wrong else "looks right"
     return {
         "head": f"Example {about.id}: {about.model}, trained on {about.examples:,} examples with this one among them, "
         f"says {about.predicted}. Its label, {about.label}, {verdict}.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .explained import ClassPair, DatasetExplanation, Explanation, Partner
 
-__all__ = ["MOST_CLASSES", "STRONGEST", "caution", "of_dataset", "of_example", "sampled"]
+__all__ = ["MOST_CLASSES", "STRONGEST", "caution", "of_dataset", "of_example", "sampled", "unjudged"]
 
 MOST_CLASSES = 12  # beyond which a square of numbers does not fit a terminal
 STRONGEST = 20  # pairs of classes listed then
@@ -68,10 +68,16 @@ def sampled(about: DatasetExplanation) -> list[str]:
 
 
 def caution(about: DatasetExplanation) -> list[str]:
-    """Why contradictory pairs are few, where they must be."""
+    """Why contradictory pairs are all there are between classes, or few, where they must be."""
     many = len(about.classes)
-    if many < 4:
+    if many < 2:
         return []
+    if many == 2:
+        return [
+            "With 2 classes this is by construction: the other label turns the sign of a feature, so one input under "
+            "both has a cosine of -1. Pairs of different classes are contradictory wherever they would be "
+            "interchangeable under one label, and that alone says nothing against their labels."
+        ]
     return [
         f"With {many} classes one input under two labels has a cosine of about {(many - 4) / many:.2f}, so pairs of "
         "different classes are seldom contradictory; see which classes are near by the mean cosine."
@@ -164,20 +170,31 @@ def _listed(partners: Sequence[Partner], threshold: float, word: str) -> list[st
         return ["  nothing"]
     wide = max(2, *(len(str(one.id)) for one in partners))
     broad = max(5, *(len(one.label) for one in partners))
-    lines = [f"  {'id':<{wide}}  {'label':<{broad}}  cosine"]
+    lines = [f"  {'id':<{wide}}  {'label':<{broad}}  projection  cosine"]
     for one in partners:
         mark = f"  {word}" if abs(one.projection) >= threshold else ""
-        lines.append(f"  {one.id!s:<{wide}}  {one.label:<{broad}}  {one.cosine:>6.3f}{mark}")
+        lines.append(f"  {one.id!s:<{wide}}  {one.label:<{broad}}  {one.projection:>10.3f}  {one.cosine:>6.3f}{mark}")
     return lines
 
 
 def _about_label(about: Explanation) -> str:
     if about.label_score is None or about.label_bound is None:
-        return "Its label was not judged: there are too many examples to compare a class with itself (--limit)."
+        return f"Its label {unjudged(about)}."
     place = f"score {about.label_score:.3f}, number {about.label_rank:,} of {about.examples:,} from the least supported"
     if about.looks_wrong:
         return (
-            f"Its label looks wrong: others of label {about.label} hardly support it ({place}; far out in its class "
-            f"from {about.label_bound:.3f}). A hint at another class: {about.suggested}, by example {about.witness}."
+            f"Its label looks wrong: others of label {about.label} support it less than nearly all of their own "
+            f"({place}; far out in its class from {about.label_bound:.3f}). A hint at another class: "
+            f"{about.suggested}, by example {about.witness}."
         )
     return f"Its label looks right: others of label {about.label} support it ({place})."
+
+
+def unjudged(about: Explanation) -> str:
+    """Why a label that was not judged was not."""
+    if about.peers is None:
+        return "was not judged: there are too many examples to compare a class with itself (--limit)"
+    if about.peers == 0:
+        return f"cannot be judged: no other example has label {about.label}"
+    others = "1 other has" if about.peers == 1 else f"{about.peers} others have"
+    return f"cannot be judged: only {others} label {about.label}"

@@ -67,6 +67,7 @@ def case(
     def near(partner: Partner) -> dict[str, Any]:
         return {
             "example": _picture(partner.id, partner.label, drawn),
+            "projection": f"{partner.projection:.2f}".replace("-", MINUS),
             "cosine": f"{partner.cosine:.2f}".replace("-", MINUS),
             "strong": abs(partner.projection) >= threshold,
         }
