@@ -68,13 +68,9 @@ def told(part: Part, command: str, seconds: float) -> str:
 
 
 def spaced(lines: Sequence[str]) -> list[str]:
-    """Sentences with an empty line where a list begins or ends, without which Markdown sees no list."""
-    out: list[str] = []
-    for line in lines:
-        if out and line.startswith("- ") != out[-1].startswith("- "):
-            out.append("")
-        out.append(line)
-    return out
+    """The claim as a paragraph, what was found as a list under it."""
+    found = [line if line.startswith("- ") else f"- {line}" for line in lines[1:]]
+    return [*lines[:1], *([""] if found else []), *found]
 
 
 def publish(study: str, part: Part, text: str, folder: Path) -> None:
