@@ -59,6 +59,17 @@ def test_what_is_told():
     assert with_targets.moments == feasible_size(2, with_targets.order, 1)
 
 
+def test_many_dimensions_are_told_in_few_digits():
+    for n, m, size in ((10_000, 784, 1000), (100_000, 20_000, 30_000)):
+        told = advise(n, m, size)
+        assert told.order == 1
+        assert f"fewer than 2^{m} cells" in told.reasons[-1]
+    assert "fewer than 2^3 cells" in advise(1000, 3, 79, "relu").reasons[-1]  # 7 cells of 10
+    assert "fewer than" not in advise(1000, 3, 80, "relu").reasons[-1]
+    with pytest.raises(InputError, match="at least 20001"):
+        advise(100_000, 20_000, 300)
+
+
 def test_refusals():
     with pytest.raises(InputError, match=r"size of advise must be at least 31 .* 30 dimension.*; got 20"):
         advise(1000, 30, 20)

@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 from tests.oracles import moments as twin
 from winnow.errors import InputError, UnknownNameError
 from winnow.moments import compress, feasible_size, moment_error
+from winnow.moments.cells import merge
+from winnow.moments.counting import table
+from winnow.moments.guessing import guesses
+from winnow.moments.reducing import reduce_cells, sample_rank
+from winnow.moments.rounds import in_gentle_rounds
 
 TIGHT = 1e-12
 
@@ -119,6 +124,57 @@ def test_any_size_and_order(name, order, n, size, decades, refine, seed):
         return
     assert len(idx) <= size
     kept_promises(x, idx, w, order, weights)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize(("order", "size"), [(2, 100), (4, 300), (5, 200)])
+def test_outliers_cost_no_digits(order, size, far, refine):
+    rng = np.random.default_rng(0)
+    for outliers in ([[far] * 3], far * rng.normal(size=(5, 3))):
+        x = np.r_[rng.random((3000, 3)), outliers]
+        idx, w = compress(x, size, order, refine=refine)
+        assert len(idx) == size
+        kept_promises(x, idx, w, order)
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e8])
+def test_an_outlier_along_one_coordinate(far):
+    x = np.r_[uniform(3000), [[far, 0.0, 0.0]]]
+    kept_promises(x, *compress(x, 200, 5), 5)
+    assert moment_error(x, *compress(x, 200, 5, refine=True), 5) <= 100 * TIGHT
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8])
+def test_an_outlier_does_not_hide_independent_moments(far):
+    x = np.r_[uniform(3000), [[far] * 3]]
+    data = merge(x, None, np.ones(len(x)))
+    assert guesses(data.points, 300, table(3, 4))[0] == feasible_size(3, 4)
+
+
+def test_where_every_point_is_an_outlier():
+    """In 200 heavy-tailed coordinates, half of them copies, each point lies far out in some."""
+    x = np.random.default_rng(0).standard_cauchy((400, 100)) ** 3
+    x = np.c_[x, x]
+    idx, w = compress(x, 250, 1)
+    assert len(idx) <= 250
+    assert moment_error(x, idx, w, 1) <= TIGHT
+
+
+def test_gentle_rounds_end_though_the_guess_was_too_low(monkeypatch):
+    """Cells of two points each, whose 20 moments are independent, lose nothing: they must soon be made larger."""
+    rounds = []
+
+    def counted(*arguments):
+        rounds.append(1)
+        return reduce_cells(*arguments)
+
+    monkeypatch.setattr("winnow.moments.rounds.reduce_cells", counted)
+    x = uniform(2000)
+    data = merge(x, None, np.ones(len(x)))
+    kept, _ = in_gentle_rounds(data, 200, table(3, 3), 2)
+    assert len(kept) <= 200
+    assert len(rounds) < 30
 
 
 @pytest.mark.parametrize("name", ["circle", "plane", "line", "labels", "constant", "offset"])
@@ -232,12 +288,53 @@ def test_smooth_functions_hardly_change():
         ({"size": 2}, "at least 10 .* not even order 1 fits, which needs 3"),
         ({"refine": True, "strategy": "greedy"}, "refine of compress must be False unless"),
         ({"seed": -1}, "seed of compress"),
+        ({"refine": "x"}, "refine of compress must be True or False; got 'x'"),
+        ({"points": np.ones((50, 2)) * 1j}, "points of compress must be real numbers; got complex ones"),
+        ({"targets": np.ones(50) * 1j}, "targets of compress must be real"),
+        ({"weights": [1j] * 50}, "weights of compress must be real"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(change, words):
     asked = {"points": uniform(50, 2), "size": 20, "order": 3} | change
     with pytest.raises(InputError, match=words):
         compress(**asked)
+
+
+def test_too_many_moments_are_refused_before_they_are_counted_out(monkeypatch):
+    monkeypatch.setattr("winnow.moments.compressing.table", None)
+    with pytest.raises(InputError, match=r"at most 10000 moments; order 3 in 40 .* makes 12341: .* 100 points is 1\."):
+        compress(uniform(2000, 40), 100, 3)
+    with pytest.raises(InputError, match=r"makes 308505: not even order 1 fits: reduce them\."):
+        compress(uniform(50, 784), 45, 2)
+    with pytest.raises(InputError, match=r"makes about 10\^\d+: the largest"):
+        compress(uniform(50, 40), 45, 10**6)
+    with pytest.raises(InputError, match=r"at least 15 to match"):
+        compress(uniform(50, 2), 10, 4, strategy="kmeans")
+
+
+def test_an_infeasible_size_is_found_on_few_points(monkeypatch):
+    seen = []
+
+    def spy(points, products):
+        seen.append(len(points))
+        return sample_rank(points, products)
+
+    monkeypatch.setattr("winnow.moments.guessing.sample_rank", spy)
+    with pytest.raises(InputError, match="at least 1771 to match"):
+        compress(uniform(2000, 20), 50, 3)
+    assert seen == [51]
+    line = uniform(2000, 1) * np.arange(1.0, 21)
+    assert len(compress(line, 50, 3)[0]) == 50  # of 1771 moments 4 are independent
+    assert max(seen) == 204
+
+
+def test_weights_of_nearly_nothing_count_as_zero():
+    x = uniform(300, 2)
+    tiny = np.ones(300)
+    tiny[::3] = 1e-300
+    gone = np.where(tiny < 1, 0.0, 1.0)
+    for one, two in zip(compress(x, 30, 2, tiny), compress(x, 30, 2, gone), strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("change", [{"strategy": "cell"}, {"reduce": "papers"}])

@@ -55,6 +55,12 @@ def test_refusals():
     x = np.ones((4, 1))
     with pytest.raises(InputError, match="idx of moment_error must be rows of points"):
         moment_error(x, [4], [1.0], 1)
+    with pytest.raises(InputError, match=r"whole numbers from 0 to 3; got dtype float64\.$"):
+        moment_error(x, np.zeros(4), np.ones(4), 1)
+    with pytest.raises(InputError, match=r"got -1 to 0\.$"):
+        moment_error(x, [0, -1], [1.0, 1.0], 1)
+    with pytest.raises(InputError, match=r"at most 1000000 moments; order 4 in 100 dimension\(s\) makes 4598126"):
+        moment_error(np.ones((4, 100)), [0], [4.0], 4)
     with pytest.raises(InputError, match="w of moment_error must have 1 rows"):
         moment_error(x, [0], [1.0, 2.0], 1)
     with pytest.raises(InputError, match="order of moment_error"):

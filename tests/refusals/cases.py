@@ -109,9 +109,17 @@ CASES = [
     ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
     ("an unknown kind of kernel", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 1], 'ntk')"),
     ("a kernel that is not square", "wn.lpntk.redundant(np.ones((2, 3)))"),
+    # moments
+    ("an order of no moments", "wn.moments.compress(np.arange(9.0), 3, 0)"),
+    ("a size of no points", "wn.moments.compress(np.arange(9.0), 0, 1)"),
+    ("points that are not numbers", "wn.moments.compress([0.0, np.nan, 1.0], 2, 1)"),
+    ("weights without a sum", "wn.moments.compress(np.arange(9.0), 3, 1, np.zeros(9))"),
+    ("weights below zero", "wn.moments.compress(np.arange(3.0), 2, 1, [1, -1, 1])"),
+    ("fewer points than moments", "wn.moments.compress(np.random.default_rng(0).random((99, 3)), 30, 4)"),
+    ("directions that cannot be matched", "wn.select('moments', wn.embed(src), size=4, dims=3)"),
     # narrowing
     ("a width of no neurons", "wn.narrow(wn.models.build('mlp', classes=3), 0)"),
-    ("too narrow for the moments", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3)"),
+    ("too narrow for the moments", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3, dims=None)"),
     ("a norm between two layers", "wn.narrow(wn.models.build('convnet', classes=3), 8)"),
     ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
     ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),

@@ -135,9 +135,9 @@ def _reasons(
         told.append(f"Beyond order {_HIGHEST} nothing was measured.")
     else:
         told.append("Higher orders make the cells so large that they gain less than a factor of two, or lose.")
-    if cells < 2**m:
+    if cells.bit_length() <= m:  # fewer than 2^m
         told.append(
-            f"With fewer than {2**m} cells not every direction is cut once: what is not a polynomial of degree {order} "
+            f"With fewer than 2^{m} cells not every direction is cut once: what is not a polynomial of degree {order} "
             f"is preserved little better than by chance, as is usual in many dimensions."
         )
     return tuple(told)

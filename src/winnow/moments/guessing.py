@@ -30,6 +30,8 @@ def guesses(points: Array, size: int, products: Table) -> tuple[int, ...]:
     if rank in (products.moments, min(many, len(points))):
         return (rank,)
     near = _near(points)
+    if len(near) <= rank:  # too few to say more
+        return (rank,)
     return tuple(dict.fromkeys((max(rank, _rank(points[near], many, products)), rank)))
 
 

@@ -9,12 +9,14 @@ from .. import checks
 from ..compiling import compiled
 from ..errors import InputError
 from .arguments import arrays
-from .counting import Table, table
+from .counting import Table, require_few, table
 
 __all__ = ["moment_error"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+_MOST = 1_000_000  # moments: their table then takes 16 MB and a second
 
 
 def moment_error(
@@ -39,7 +41,7 @@ def moment_error(
     idx, w
         The rows kept and their weights.
     order
-        The highest order judged.
+        The highest order judged; it may make 1,000,000 moments.
     cells
         A whole number for each point. If given, every cell's moments are judged about its own mean, and the worst is
         returned.
@@ -55,11 +57,14 @@ def moment_error(
     x, y, before = arrays(owner, points, weights, targets)
     rows = checks.array("idx", owner, idx, ndim=1)
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(x):
-        raise InputError(f"idx of {owner} must be rows of points, whole numbers from 0 to {len(x) - 1}; got {rows}.")
+        given = f"dtype {rows.dtype}" if rows.dtype.kind not in "iu" else f"{rows.min()} to {rows.max()}"
+        raise InputError(f"idx of {owner} must be rows of points, whole numbers from 0 to {len(x) - 1}; got {given}.")
     after = np.zeros(len(x))
     np.add.at(after, rows, checks.array("w", owner, w, ndim=1, rows=len(rows), dtype=np.float64))
     order = checks.integer("order", owner, order, low=1)
-    products = table(x.shape[1], order, 0 if y is None else y.shape[1])
+    beside = 0 if y is None else y.shape[1]
+    require_few(owner, x.shape[1], order, beside, most=_MOST)
+    products = table(x.shape[1], order, beside)
     whole = _shrunk(x if y is None else np.hstack([x, y]))
     if cells is None:
         members, starts = np.arange(len(x)), np.array([0, len(x)])

@@ -189,6 +189,6 @@ def terms(points: Array, weights: Array, members: Index, products: Table) -> Arr
 
 @compiled
 def sample_rank(points: Array, products: Table) -> int:
-    """How many moments of these points, all of one weight, are independent."""
+    """How many moments of these points, all of one weight, are independent; a far outlier among them hides some."""
     rank, _, _ = factorise(terms(points, np.ones(len(points)), np.arange(len(points)), products))
     return rank

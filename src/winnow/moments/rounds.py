@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _OVERFULL = 1.25  # points of a gentle round's cell for each that stays
+_ENOUGH = 0.5  # of the points that a round should take away
 _FIRST = 4  # a first round leaves this many times the size
 
 
@@ -53,10 +54,10 @@ def in_gentle_rounds(data: Merged, size: int, products: Table, least: int) -> tu
         alive, fresh = reduce_cells(
             data.points, weights, alive[places], starts, quotas, products, least
         )  # fmt: skip
-        if len(alive) >= before:
+        if before - len(alive) <= _ENOUGH * (before - quotas.sum()):
             if len(starts) == 2:
                 break
-            full *= 2
+            full *= 2  # more moments are independent than were guessed: rounds of small cells would never end
         weights[alive] = fresh
         order = np.argsort(alive)
         alive = alive[order]

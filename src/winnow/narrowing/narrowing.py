@@ -71,7 +71,8 @@ def narrow(
         Match moments only in this many directions, those in which neurons differ most. `auto` takes as many as the
         width allows at the order given, or at order 2: all of them where they fit, which for wide layers they do not,
         since order 1 alone needs one neuron more than there are directions. None takes all or refuses. The share of
-        the spread that was matched stands in the certificate as `spread_kept`.
+        the spread that was matched stands in the certificate as `spread_kept`; where it is small, as in a wide network
+        that was not trained, neurons taken at random may do as well, which `example` shows.
     dropout
         What to do about a dropout between the two layers, which would drop all neurons that one stands for at once:
         `refuse` the pair, `keep` the dropout and its larger noise, or turn it `off`. In `eval` mode there is no
