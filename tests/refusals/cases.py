@@ -119,7 +119,7 @@ CASES = [
     ("directions that cannot be matched", "wn.select('moments', wn.embed(src), size=4, dims=3)"),
     # narrowing
     ("a width of no neurons", "wn.narrow(wn.models.build('mlp', classes=3), 0)"),
-    ("narrower than moments", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3, dims=None)"),
+    ("too narrow", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3, dims=None)"),
     ("a norm between two layers", "wn.narrow(wn.models.build('convnet', classes=3), 8)"),
     ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
     ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),
