@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, lpntk, models, theory
+    from . import errors, influence, lpntk, models, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
@@ -49,7 +49,7 @@ _HOMES = {
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "lpntk", "models", "theory")
+_ROOMS = ("errors", "influence", "lpntk", "models", "theory")
 
 __all__ = [
     "Recipe",
@@ -62,6 +62,7 @@ __all__ = [
     "embed",
     "errors",
     "evaluate",
+    "influence",
     "list_scores",
     "list_selectors",
     "lpntk",

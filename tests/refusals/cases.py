@@ -106,6 +106,12 @@ CASES = [
     ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
     ("an unknown kind of kernel", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 1], 'ntk')"),
     ("a kernel that is not square", "wn.lpntk.redundant(np.ones((2, 3)))"),
+    # influence
+    ("a softmax head without damping", "wn.influence.vectors(np.eye(2), np.full((2, 2), 0.5), [0, 1], 0)"),
+    ("outputs that are no probabilities", "wn.influence.vectors(np.eye(2), np.ones((2, 2)), [0, 1], 0.1)"),
+    ("removing everything", "wn.influence.prune_by_count(np.eye(4), 4)"),
+    ("a bound of zero", "wn.influence.prune_by_bound(np.eye(4), 0, 2)"),
+    ("a head that is not there", "wn.influence.from_model(torch.nn.Linear(2, 2), 'head', np.eye(2), [0, 1], 0.1)"),
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),
