@@ -2,9 +2,9 @@
 
     python benchmarks/influence.py [--repeats 3] [--large]
 
-Softmax heads on Fashion-MNIST (WINNOW_DATA), 64 principal components and a column of ones: 650 parameters. The objective
-is |sum of the removed vectors|; random's is the mean over draws. Speed is measured first, and each run gets as many moves
-as fit its seconds of one core, so that runs on a busy machine are not cut short; wall-clock time is printed beside.
+Softmax heads on Fashion-MNIST (WINNOW_DATA), 64 principal components and a column of ones: 650 parameters. The
+objective is |sum of the removed vectors|; random's is the mean over draws. Speed is measured first, and each run gets
+as many moves as fit its seconds of one core, so that a busy machine cuts none short; clock time is printed beside.
 Plain annealing has the same moves with temperatures from 2 to .02 of the rows' length, as one would guess. --large adds
 100,000 rows: those of the 60,000, drawn again and scaled by up to a tenth. Ratios are printed, not asserted.
 """
@@ -56,7 +56,7 @@ def run(vectors: np.ndarray, moves: int, seed: int, schedule: Schedule | None = 
 def line(vectors: np.ndarray, random: float, seconds: float | None, repeats: int) -> None:
     n = len(vectors)
     if seconds is None:
-        moves = default_moves(n)
+        moves = default_moves(*vectors.shape)
     else:
         probe = 300_000
         moves = int(0.85 * seconds * probe / run(vectors, probe, 99)[1])

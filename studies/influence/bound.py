@@ -3,8 +3,8 @@
     python -m studies.influence.bound [--only loo curve bound] [--problems 40]
 
     loo      2,000 Fashion-MNIST images, ten left out one at a time: predicted against actual change of the head
-    curve    10,000 images, 650 parameters, 10 to 90 % removed by the solver, at random and by lowest norm: predicted and
-             actual change, and the loss on test images beside that of the full head
+    curve    10,000 images, 650 parameters, 10 to 90 % removed by the solver, at random and by lowest norm: predicted
+             and actual change, and the loss on test images beside that of the full head
     bound    random problems (size, features, classes, damping, bound), each pruned by bound and retrained
 
 Prints Markdown. Test images are looked at to report the gap in loss, never to choose anything.
@@ -120,8 +120,8 @@ def bound(problems: int) -> None:
             flush=True,
         )
     print(
-        f"\nconfirmed by retraining: {held} of {problems}; nothing removed in {nothing}; median share of the bound used "
-        f"{np.median(used):.2f}"
+        f"\nconfirmed by retraining: {held} of {problems}; nothing removed in {nothing}; "
+        f"median share of the bound used {np.median(used):.2f}"
     )
 
 

@@ -3,9 +3,9 @@
 Temperatures are in units of the root mean square length of the rows. What counts is where they start and end. The rows
 of real data span two orders of magnitude in length, and what is left at the end is settled by swaps among the short
 ones, at temperatures far below those at which random sets freeze. `schedule_for` was fitted to runs on Fashion-MNIST
-heads, 500 to 60,000 rows of 40 to 650 numbers, a tenth to nine tenths removed; a factor two to either side costs a
-tenth of what is reached at most. The answer depends on the rows, the counts, the seed and the number of moves, never
-on the clock.
+heads and on small random ones, 500 to 60,000 rows of 36 to 650 numbers, a tenth to nine tenths removed; a factor two to
+either side costs a tenth or so. The answer depends on the rows, the counts, the seed and the number of moves, never on
+the clock.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from .swapping import anneal, summed
 
 __all__ = ["Removal", "Schedule", "default_moves", "solve"]
 
-EACH, FEW, LATER, FEWEST = 400, 3_000_000, 100, 20_000  # moves a row while rows are few, and beyond
-HOT, COLD, WARMEST = 0.03, 0.026, 0.01
+EACH, FEW, LATER = 400, 3_000_000, 100  # moves a row while rows are few, and beyond
+LEAST = 10_000_000  # numbers looked at by the shortest run
+HOT, COOLEST, HOTTEST, COLD, WARMEST = 0.006, 0.03, 0.3, 0.016, 0.01
 CHUNK = 100_000_000  # numbers looked at between two looks at the clock, the bar and the keyboard
 COPY = 4 << 30  # bytes of float64 rows up to which they are copied to float32, twice as fast to go through
 
@@ -47,14 +48,19 @@ class Removal:
     accepted: int
 
 
-def default_moves(n: int) -> int:
-    """How many moves are made for n rows."""
-    return max(FEWEST, min(EACH * n, FEW + LATER * n))
+def default_moves(n: int, p: int) -> int:
+    """How many moves are made for n rows of p numbers."""
+    return max(LEAST // (p + 64), min(EACH * n, FEW + LATER * n))
 
 
-def schedule_for(p: int, moves: int) -> Schedule:
-    """The calibrated temperatures: where a run of so many moves ends, swaps are worth about sqrt(p / moves)."""
-    return Schedule(HOT, min(WARMEST, COLD * float(np.sqrt(p / max(moves, 1)))))
+def schedule_for(p: int, moves: int, tail: float) -> Schedule:
+    """The calibrated temperatures for so many moves over rows of p numbers.
+
+    `tail` is the mean fourth power of the rows' lengths over the square of the mean second power: 5 for the heads of
+    images, 20 to 100 where a few examples have most of the influence, which hotter swaps must place first.
+    """
+    hot = float(np.clip(HOT * tail, COOLEST, HOTTEST))
+    return Schedule(hot, min(WARMEST, COLD * float(np.sqrt(p / max(moves, 1)))))
 
 
 def solve(
@@ -84,10 +90,10 @@ def solve(
     """
     p = rows.shape[1]
     order, removed, movable, first, span = _laid_out(groups, counts, seed)
-    plan = schedule_for(p, moves) if schedule is None else schedule
     accepted = done = 0
     if movable.size and moves:
-        unit = _root_mean_square(rows)
+        unit, tail = _lengths(rows)
+        plan = schedule_for(p, moves, tail) if schedule is None else schedule
         fast, shrunk = _fast(rows, unit)
         hot, ratio = plan.hot * unit / shrunk, (plan.cold / plan.hot) ** (1.0 / moves)
         counter = np.array([number(seed, "influence moves")], dtype=np.uint64)
@@ -125,11 +131,13 @@ def _laid_out(groups: Positions, counts: Positions, seed: int) -> tuple[Position
     return order, removed, removed[can], first[can], span[can]
 
 
-def _root_mean_square(rows: NDArray[Any]) -> float:
-    total = 0.0
-    for part in spans(len(rows), rows.shape[1]):
-        total += float(np.square(rows[part], dtype=np.float64).sum())
-    return float(np.sqrt(total / len(rows)))
+def _lengths(rows: NDArray[Any]) -> tuple[float, float]:
+    """The root mean square length of the rows, and how heavy the tail of the lengths is."""
+    squares = np.concatenate(
+        [np.square(rows[part], dtype=np.float64).sum(axis=1) for part in spans(len(rows), rows.shape[1])]
+    )
+    mean = float(squares.mean())
+    return float(np.sqrt(mean)), float(np.square(squares / mean).mean()) if mean > 0 else 1.0
 
 
 def _fast(rows: NDArray[Any], unit: float) -> tuple[NDArray[Any], float]:

@@ -80,7 +80,7 @@ def prune_by_count(
     checks.integer("seed", owner, seed, low=0)
     group = _groups(owner, groups, n)
     counts = _counts(owner, remove, group, given=groups is not None)
-    tried = default_moves(n) if moves is None else checks.integer("moves", owner, moves, low=0)
+    tried = default_moves(*rows.shape) if moves is None else checks.integer("moves", owner, moves, low=0)
     found = solve(rows, group, counts, seed, tried)
     given = vectors if isinstance(vectors, Influence) else rows
     about = certificate(given, found.removed, group if groups is not None else None)
@@ -132,13 +132,13 @@ def prune_by_bound(
     most = checks.integer("max_remove", owner, max_remove, low=1, high=n - 1)
     checks.integer("seed", owner, seed, low=0)
     group = _groups(owner, groups, n)
-    tried = default_moves(n) if moves is None else checks.integer("moves", owner, moves, low=0)
+    tried = default_moves(*rows.shape) if moves is None else checks.integer("moves", owner, moves, low=0)
     fine = max(1, n // 1000) if resolution is None else checks.integer("resolution", owner, resolution, low=1)
     least = checks.number("least_curvature", owner, least_curvature, low=0.0, high=1.0, open_high=True)
     given = vectors if isinstance(vectors, Influence) else rows
     best: tuple[Removal, Mapping[str, Any] | None] = (Removal(np.empty(0, dtype=np.int64), 0.0, 0, 0), None)
     low, high, made = 0, most + 1, 0
-    count = most
+    count, width = most, 2 * n  # the interval's width; where a guess did not halve it, the middle comes next
     while high - low > (fine if low else 1):
         found = solve(rows, group, proportional(group, count), seed, tried)
         made += found.moves
@@ -147,7 +147,8 @@ def prune_by_bound(
             best, low = (found, known), count
         else:
             high = count
-        count = _next(low, high, n, count, change / bound)
+        guess, wide, width = n - (n - count) * change / bound, width, high - low
+        count = _next(low, high, guess if width <= wide / 2 else np.nan)
     about = certificate(given, best[0].removed, group if groups is not None else None, best[1])
     what = "the corrected prediction" if isinstance(given, Influence) else "the linear prediction"
     extra = {"seed": seed, "moves": made, "epsilon": bound, "max_remove": most, "least_curvature": least}
@@ -167,13 +168,12 @@ def proportional(groups: Positions, remove: int) -> Positions:
     return counts.astype(np.int64)
 
 
-def _next(low: int, high: int, n: int, tried: int, ratio: float) -> int:
-    """The next count to try, inside (low, high): where the last change would meet the bound.
+def _next(low: int, high: int, guess: float) -> int:
+    """The next count to try, inside (low, high): the guess, or the middle without one.
 
-    The shortest sum hardly depends on the count, so the change goes like n / (n - m). A guess is kept a tenth of the
-    interval away from its ends, so that the interval shrinks whatever the guess is worth.
+    The shortest sum hardly depends on the count, so the change goes like n / (n - m), which says where the last change
+    would have met the bound.
     """
-    guess = n - (n - tried) * ratio
     margin = (high - low) / 10
     inside = round(min(max(guess, low + margin), high - margin)) if np.isfinite(guess) else (low + high) // 2
     return min(max(inside, low + 1), high - 1)
@@ -191,8 +191,9 @@ def _within(
         return False, linear, None
     known = head_change(given, found.removed)
     change = max(value for value in (known["newton"], known["corrected"]) if value is not None)
-    curved = known["curvature"]
-    return change <= bound and curved is not None and curved >= least, change, known
+    if known["curvature"] is None or known["curvature"] < least:
+        return False, float("inf"), known  # its change says nothing about the count to try next
+    return change <= bound, change, known
 
 
 def _pruned(found: Removal, about: dict[str, Any], extra: Mapping[str, Any], began: float) -> Pruned:
