@@ -40,7 +40,7 @@ class Pruned:
     certificate
         What is predicted of the head, as `certify` says it, with the seed and the moves of the solver.
     seconds
-        How long it took; not part of the certificate, which is the same on every machine.
+        How long it took; not part of the certificate, which is the same whenever it is made again.
     """
 
     removed: Positions
@@ -71,7 +71,7 @@ def prune_by_count(
         The group of each example, such as its class. Each group then loses its exact count: the one given, or its
         proportional share of `remove`.
     moves
-        Swaps to try; None takes as many as the calibration did. The same number gives the same answer everywhere.
+        Swaps to try; None takes as many as the calibration did. The answer depends on it, never on the clock.
     """
     owner = "influence.prune_by_count"
     began = time.perf_counter()
