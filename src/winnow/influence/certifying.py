@@ -74,9 +74,14 @@ def rows_of(owner: str, vectors: Any) -> NDArray[Any]:
     """The rows of vectors, checked."""
     if isinstance(vectors, Influence):
         return vectors.values
-    rows = checks.array("vectors", owner, vectors, ndim=2)
-    if len(rows) < 2:
-        raise InputError(f"vectors of {owner} must have two rows or more; got shape {rows.shape}.")
+    if isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.dtype.name in ("float32", "float64"):
+        rows = vectors  # perhaps a file larger than memory: looked through block by block
+        if not all(np.isfinite(rows[part]).all() for part in spans(len(rows), rows.shape[1])):
+            checks.finite("vectors", owner, rows)
+    else:
+        rows = checks.array("vectors", owner, vectors, ndim=2)
+    if len(rows) < 2 or rows.shape[1] < 1:
+        raise InputError(f"vectors of {owner} must have two rows or more, and a column; got shape {rows.shape}.")
     return rows if rows.dtype.name in ("float32", "float64") else rows.astype(np.float64)
 
 
