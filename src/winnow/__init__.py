@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, lpntk, models, moments, narrowing, theory
+    from . import errors, influence, lpntk, models, moments, narrowing, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
@@ -52,7 +52,7 @@ _HOMES = {
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "lpntk", "models", "moments", "narrowing", "theory")
+_ROOMS = ("errors", "influence", "lpntk", "models", "moments", "narrowing", "theory")
 
 __all__ = [
     "Recipe",
@@ -66,6 +66,7 @@ __all__ = [
     "errors",
     "evaluate",
     "explain",
+    "influence",
     "list_scores",
     "list_selectors",
     "lpntk",

@@ -26,9 +26,16 @@ NOT_PER_EXAMPLE = {
     "random": "drawn for the sequence of examples present",
     "interchangeability": "partners are counted among the examples present",
     "contradiction": "support comes from the examples present",
+    "influence_norm": "the head is trained on the examples present",
+    "loss_influence": "the heads are trained on the examples present",
 }
 NO_DIRECTION = {"random": "it knows nothing of the example"}
-NO_RELIABILITY = {"class_prototype": "embeddings have no seeds and nothing is drawn"}
+# A head learns no more of the planted hardness than its embeddings show: hard ones lie as often beyond their class's
+# centre as towards the others, and beyond it they are easy.
+WEAK_DIRECTION = {"influence_norm", "loss_influence"}
+NO_RELIABILITY = dict.fromkeys(
+    ("class_prototype", "influence_norm", "loss_influence"), "embeddings have no seeds and nothing is drawn"
+)
 NOISE = {"random": "two seeds share nothing"}
 
 
@@ -51,7 +58,9 @@ def test_higher_is_harder(name, made):
     if name in NO_DIRECTION:
         assert 0.35 < wins < 0.65
     else:
-        assert wins > 0.9, f"a hard example outranks an easy one in only {wins:.2f} of pairs"
+        assert wins > (0.75 if name in WEAK_DIRECTION else 0.9), (
+            f"a hard example outranks an easy one in only {wins:.2f} of pairs"
+        )
 
 
 @EVERY
@@ -77,7 +86,7 @@ def test_other_examples_play_no_part(name, made):
 
 
 def test_exceptions_are_about_registered_scores():
-    assert {*NOT_PER_EXAMPLE, *NO_DIRECTION, *NO_RELIABILITY, *NOISE} <= set(SCORES)
+    assert {*NOT_PER_EXAMPLE, *NO_DIRECTION, *NO_RELIABILITY, *NOISE, *WEAK_DIRECTION} <= set(SCORES)
 
 
 @EVERY

@@ -20,7 +20,15 @@ SELECTORS = {method.name: method for method in list_selectors()}
 EVERY = pytest.mark.parametrize("name", sorted(SELECTORS))
 COUNTS = (60, 30, 8, 3)
 
-DRAWS = {"random", "strata", "beta", "lpntk_head", "lpntk_head_only"}  # must change with the seed
+DRAWS = {
+    "random",
+    "strata",
+    "beta",
+    "lpntk_head",
+    "lpntk_head_only",
+    "influence",
+    "influence_bound",
+}  # must change with the seed
 # must not, where no two examples tie
 SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy", "moments"}
 

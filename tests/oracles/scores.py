@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from tests.oracles import influence
 from winnow import seeds as streams
 from winnow.scores.clusters import STARTS, starting_rows, unit_rows
 
@@ -237,6 +238,34 @@ def random(signals):
     return [float(np.float64(draw.random())) for _ in range(len(signals))]
 
 
+def influence_norm(signals, damping=0.01):
+    """From the definition, with a head that another optimiser has trained."""
+    features = influence.standardised(signals.embeddings)
+    theta = influence.softmax_head(features, signals.labels, damping, len(signals.classes))
+    outputs = influence.softmax_outputs(features, theta)
+    rows = influence.influence_rows(features, outputs, signals.labels, damping, theta)
+    return [math.sqrt(math.fsum(v * v for v in row)) for row in rows]
+
+
+def loss_influence(signals, damping=0.01, folds=5):
+    """A head for each fold, trained without it; the folds dealt out class by class."""
+    features, labels = influence.standardised(signals.embeddings), signals.labels
+    dealt = sorted(range(len(labels)), key=lambda i: (labels[i], i))
+    fold = {i: place % folds for place, i in enumerate(dealt)}
+    values = [[] for _ in labels]
+    for held in range(folds):
+        inside = [i for i in range(len(labels)) if fold[i] != held]
+        outside = [i for i in range(len(labels)) if fold[i] == held]
+        theta = influence.softmax_head(features[inside], labels[inside], damping, len(signals.classes))
+        outputs = influence.softmax_outputs(features, theta)
+        errors = outputs - [[float(k == y) for k in range(outputs.shape[1])] for y in labels]
+        slope = sum(np.outer(features[i], errors[i]).ravel() for i in outside) / len(outside)
+        rows = influence.influence_rows(features[inside], outputs[inside], labels[inside], damping, theta)
+        for i, row in zip(inside, rows, strict=True):
+            values[i].append(float(slope @ row) * len(inside) / (len(inside) - 1))
+    return [abs(mean(each)) for each in values]
+
+
 TWINS = {
     twin.__name__: twin
     for twin in (
@@ -250,6 +279,8 @@ TWINS = {
         class_prototype,
         interchangeability,
         contradiction,
+        influence_norm,
+        loss_influence,
         margin,
         entropy,
         confidence,

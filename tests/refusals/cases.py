@@ -124,6 +124,12 @@ CASES = [
     ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
     ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),
     ("folding what was not narrowed", "wn.narrowing.fold(torch.nn.Linear(2, 2))"),
+    # influence
+    ("a softmax head without damping", "wn.influence.vectors(np.eye(2), np.full((2, 2), 0.5), [0, 1], 0)"),
+    ("outputs that are no probabilities", "wn.influence.vectors(np.eye(2), np.ones((2, 2)), [0, 1], 0.1)"),
+    ("removing everything", "wn.influence.prune_by_count(np.eye(4), 4)"),
+    ("a bound of zero", "wn.influence.prune_by_bound(np.eye(4), 0, 2)"),
+    ("a head that is not there", "wn.influence.from_model(torch.nn.Linear(2, 2), 'head', np.eye(2), [0, 1], 0.1)"),
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),

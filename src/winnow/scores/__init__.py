@@ -20,7 +20,9 @@ from .el2n import el2n
 from .entropy import entropy
 from .forgetting import forgetting
 from .grand import grand
+from .influence_norm import influence_norm
 from .interchangeability import interchangeability
+from .loss_influence import loss_influence
 from .margin import margin
 from .memorization import memorization
 from .prototype import prototype
@@ -39,7 +41,9 @@ __all__ = [
     "entropy",
     "forgetting",
     "grand",
+    "influence_norm",
     "interchangeability",
+    "loss_influence",
     "margin",
     "memorization",
     "prototype",

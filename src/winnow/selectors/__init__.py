@@ -12,6 +12,8 @@ from __future__ import annotations
 from .beta import beta
 from .graph import graph
 from .herding import herding
+from .influence import influence
+from .influence_bound import influence_bound
 from .kcenter import kcenter
 from .lpntk_head import lpntk_head
 from .lpntk_head_only import lpntk_head_only
@@ -26,6 +28,8 @@ __all__ = [
     "beta",
     "graph",
     "herding",
+    "influence",
+    "influence_bound",
     "kcenter",
     "lpntk_head",
     "lpntk_head_only",

@@ -1,0 +1,92 @@
+"""Influence: remove examples whose effects on a trained head cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import checks, registry
+from .pool import Choice, Pool
+
+if TYPE_CHECKING:
+    from ..influence import FittedHead, Influence
+
+__all__ = ["head_of", "influence", "told"]
+
+TOLD = ("linear", "newton", "corrected", "printed", "random", "curvature", "convention", "damping", "moves", "covers")
+
+
+@registry.selector(needs={"embeddings"}, paper="Yang et al. 2023 (Dataset Pruning, Eq. 4)", tasks=("classification",))
+def influence(
+    pool: Pool,
+    size: int,
+    *,
+    seed: int = 0,
+    damping: float = 0.01,
+    stratify: bool = True,
+    moves: int | None = None,
+) -> Choice:
+    """Remove the set whose influence vectors cancel best, so that a head on the embeddings hardly moves.
+
+    A softmax head is trained on the scaled embeddings and a column of ones, by mean L + damping / 2 |theta|^2. Of all
+    sets of n - size examples one is looked for whose removal moves that head least (`influence.prune_by_count`). The
+    certificate predicts the head's change under retraining. It is about the head on fixed embeddings: a network
+    retrained from scratch moves for other reasons too.
+
+    With `balance` every class is solved by itself, with a head of its own; `stratify` keeps the classes' shares and
+    solves them together, so prefer it unless the shares must change.
+
+    Parameters
+    ----------
+    pool
+        With embeddings, and class labels.
+    size
+        How many to keep.
+    seed
+        Of the solver.
+    damping
+        The regulariser of the head, above 0.
+    stratify
+        Whether each class keeps its share exactly, to the nearest whole number.
+    moves
+        Swaps to try; None takes as many as the calibration did.
+    """
+    from ..influence import prune_by_count
+
+    owner = "selector 'influence'"
+    vectors, head, labels = head_of(pool, damping, owner)
+    if size == pool.n:
+        return Choice(np.arange(size), certificate={"removed": 0, "head_length": length_of(head)})
+    found = prune_by_count(
+        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=_moves(moves, owner)
+    )
+    kept = np.setdiff1d(np.arange(pool.n), found.removed)
+    return Choice(kept, certificate=told(found.certificate, head))
+
+
+def head_of(pool: Pool, damping: object, owner: str) -> tuple[Influence, FittedHead, NDArray[np.int64]]:
+    """Influence vectors of a head on the pool's embeddings, the head, and the labels."""
+    from ..influence.observed import observed_vectors
+
+    lam = checks.number("damping", owner, damping, low=0.0, open_low=True)
+    labels = np.asarray(pool.labels, dtype=np.int64)
+    vectors, head = observed_vectors(pool.observed.embeddings, labels, pool.task, len(pool.classes), lam)
+    return vectors, head, labels
+
+
+def told(certificate: Any, head: FittedHead) -> dict[str, Any]:
+    """What a subset's certificate says of the head."""
+    about = {name: certificate[name] for name in TOLD}
+    about["corrected"] = about["corrected"] if np.isfinite(about["corrected"]) else None
+    return {"removed": certificate["removed"], "head_length": length_of(head), **about, "notes": certificate["notes"]}
+
+
+def length_of(head: FittedHead) -> float:
+    """|theta|."""
+    return float(np.linalg.norm(head.theta))
+
+
+def _moves(moves: object, owner: str) -> int | None:
+    return None if moves is None else checks.integer("moves", owner, moves, low=0)

@@ -1,0 +1,67 @@
+"""Influence bound: say whether a size keeps a trained head within a bound, and which size would."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import checks, registry
+from .influence import head_of, length_of, told
+from .pool import Choice, Pool
+
+__all__ = ["influence_bound"]
+
+
+@registry.selector(needs={"embeddings"}, paper="Yang et al. 2023 (Dataset Pruning, Eq. 3)", tasks=("classification",))
+def influence_bound(
+    pool: Pool,
+    size: int,
+    *,
+    seed: int = 0,
+    epsilon: float = 0.05,
+    damping: float = 0.01,
+    stratify: bool = True,
+    moves: int | None = None,
+) -> Choice:
+    """Keep the size asked for, and find the smallest size at which a head moves by at most a share of its length.
+
+    The head is that of the selector `influence`. `influence.prune_by_bound` removes up to n - size examples while the
+    head, retrained, is predicted to move by at most epsilon |theta|. If it gets that far, that set is the answer, and
+    the certificate says that the bound holds. If not, the answer is that of `influence` at the size asked for; the
+    certificate then says that the bound does not hold, and the smallest size found that does (`smallest_size`). The
+    bound is about the head on fixed embeddings, not about a network retrained from scratch.
+
+    Parameters
+    ----------
+    pool
+        With embeddings, and class labels.
+    size
+        How many to keep.
+    seed
+        Of the solver.
+    epsilon
+        The largest change allowed, as a share of the head's length; above 0.
+    damping
+        The regulariser of the head, above 0.
+    stratify
+        Whether each class keeps its share exactly, to the nearest whole number.
+    moves
+        Swaps to try for each size; None takes as many as the calibration did.
+    """
+    from ..influence import prune_by_bound, prune_by_count
+
+    owner = "selector 'influence_bound'"
+    share = checks.number("epsilon", owner, epsilon, low=0.0, open_low=True)
+    tries = None if moves is None else checks.integer("moves", owner, moves, low=0)
+    vectors, head, labels = head_of(pool, damping, owner)
+    length = length_of(head)
+    if size == pool.n:
+        return Choice(np.arange(size), certificate={"removed": 0, "holds": True, "smallest_size": size})
+    groups, most = labels if stratify else None, pool.n - size
+    bound = max(share * length, np.finfo(np.float64).tiny)  # a head of length 0 allows nothing
+    found = prune_by_bound(vectors, bound, most, seed, groups=groups, moves=tries)
+    holds = found.removed.size == most
+    about = {"holds": holds, "epsilon": share, "bound": share * length, "smallest_size": pool.n - found.removed.size}
+    if not holds:
+        found = prune_by_count(vectors, most, seed, groups=groups, moves=tries)
+    kept = np.setdiff1d(np.arange(pool.n), found.removed)
+    return Choice(kept, certificate={**told(found.certificate, head), **about})

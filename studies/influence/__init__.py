@@ -1,0 +1,1 @@
+"""What the influence room promises, checked by retraining."""

@@ -1,0 +1,83 @@
+"""The influence selectors: what the solver of the room gives, told in a subset's certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import winnow as wn
+from tests.conformance.planted import planted
+from winnow.influence.observed import head_features
+from winnow.influence.pruning import proportional
+
+
+@pytest.fixture(scope="module")
+def signals():
+    return planted(counts=(60, 40, 20), seeds=1, epochs=2).signals
+
+
+def by_hand(signals, damping=0.01):
+    """Features, labels and head in order of the ids."""
+    sorted_by_id = signals.canonical()
+    features = head_features(sorted_by_id.embeddings)
+    return (
+        features,
+        sorted_by_id.labels,
+        wn.influence.fit_head(features, sorted_by_id.labels, damping),
+        sorted_by_id.ids,
+    )
+
+
+def test_features_are_scaled_and_end_in_ones():
+    found = head_features(np.array([[1.0, 5.0, 1e30], [3.0, 5.0, -1e30]], dtype=np.float32))
+    assert np.allclose(found, [[-1, 0, 1, 1], [1, 0, -1, 1]])
+
+
+def test_keeps_what_the_room_keeps(signals):
+    features, labels, head, ids = by_hand(signals)
+    vectors = wn.influence.vectors(features, head.outputs, labels, 0.01)
+    wanted = wn.influence.prune_by_count(vectors, 70, 3, groups=labels)
+    subset = wn.select("influence", signals, size=50, seed=3)
+    assert np.array_equal(subset.ids, np.delete(ids, wanted.removed))
+    kept = np.isin(ids, subset.ids)
+    theta = wn.influence.fit_head(features[kept], labels[kept], 0.01).theta
+    actual = np.linalg.norm(theta - head.theta)
+    assert subset.certificate["corrected"] == pytest.approx(actual, rel=1e-3)
+    assert actual < subset.certificate["random"] / 2
+    assert "retrained from scratch" in subset.certificate["covers"]
+
+
+def test_shares_of_the_classes(signals):
+    labels = signals.canonical().labels
+    for stratify in (True, False):
+        subset = wn.select("influence", signals, size=30, stratify=stratify)
+        counts = list(subset.certificate["class_counts"].values())
+        assert (counts == (np.bincount(labels) - proportional(labels, 90)).tolist()) or not stratify
+
+
+def test_the_bound_is_told_whether_it_holds_or_not(signals):
+    loose = wn.select("influence_bound", signals, size=100, epsilon=0.5)
+    assert loose.certificate["holds"]
+    assert loose.certificate["corrected"] <= loose.certificate["bound"]
+    assert loose.certificate["smallest_size"] == 100
+    tight = wn.select("influence_bound", signals, size=10, epsilon=0.05)
+    assert not tight.certificate["holds"]
+    assert 10 < tight.certificate["smallest_size"] < 120
+    again = wn.select("influence_bound", signals, size=tight.certificate["smallest_size"], epsilon=0.05)
+    assert again.certificate["holds"]
+    same = wn.select("influence", signals, size=10)
+    assert np.array_equal(same.ids, tight.ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("influence", {"damping": 0}, "damping of selector 'influence' must be a number above 0"),
+        ("influence", {"moves": -5}, "moves of selector 'influence'"),
+        ("influence_bound", {"epsilon": 0}, "epsilon of selector 'influence_bound' must be a number above 0"),
+        ("influence_bound", {"damping": -1}, "damping of selector 'influence_bound'"),
+    ],
+)
+def test_refusals(signals, name, options, says):
+    with pytest.raises(wn.errors.InputError, match=says):
+        wn.select(name, signals, size=9, **options)
