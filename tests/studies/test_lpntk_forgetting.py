@@ -10,6 +10,7 @@ def asked(folder) -> Asked:
     return Asked(Shelf(folder, "lpntk forgetting"), folder, ("mnist",), 1, quick=True)
 
 
+@pytest.mark.usefixtures("mnist")
 def test_a_second_run_reads_the_shelf(tmp_path):
     first = forgetting.run(asked(tmp_path))
     kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*.json")}
