@@ -12,7 +12,7 @@ from winnow.progress import shown
 
 from ..running import run
 
-PARTS = ("exponents", "training_set", "width", "scaling", "embeddings")
+PARTS = ("exponents", "training_set", "width", "scaling", "width_scaling", "embeddings")
 
 
 def main() -> None:
