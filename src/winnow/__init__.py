@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, influence, lpntk, models, moments, narrowing, theory
+    from . import errors, influence, lpntk, models, moments, narrowing, relabel, theory
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
+    from .evaluation.probing import probe
     from .narrowing import narrow
     from .pipeline import explain, plan, prune
+    from .relabel.accelerator import Accelerator
     from .scores.scoring import list_scores, score
     from .selectors.selecting import list_selectors, select
     from .signals.embedding import embed
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .training.recorder import Recorder
 
 _HOMES = {
+    "Accelerator": "relabel.accelerator",
     "Recipe": "training.recipe",
     "Recorder": "training.recorder",
     "Scores": "artefacts",
@@ -48,13 +51,15 @@ _HOMES = {
     "observe": "signals.observing",
     "open": "data.opening",
     "plan": "pipeline",
+    "probe": "evaluation.probing",
     "prune": "pipeline",
     "score": "scores.scoring",
     "select": "selectors.selecting",
 }
-_ROOMS = ("errors", "influence", "lpntk", "models", "moments", "narrowing", "theory")
+_ROOMS = ("errors", "influence", "lpntk", "models", "moments", "narrowing", "relabel", "theory")
 
 __all__ = [
+    "Accelerator",
     "Recipe",
     "Recorder",
     "Scores",
@@ -77,7 +82,9 @@ __all__ = [
     "observe",
     "open",
     "plan",
+    "probe",
     "prune",
+    "relabel",
     "score",
     "select",
     "theory",
