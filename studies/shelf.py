@@ -47,6 +47,12 @@ class Shelf:
         self._seconds[file.name] = float(kept["seconds"])
         return kept["values"], self._seconds[file.name]
 
+    def beside(self, name: str) -> Shelf:
+        """A shelf that the parts of a study share, in a folder next to this one; its seconds count here too."""
+        other = Shelf(self.folder.parent / name, f"{self._study.split()[0]} {name}")
+        other._seconds = self._seconds
+        return other
+
     def seconds(self) -> float:
         """Processor seconds of all that was asked for, as they were when it was made."""
         return sum(self._seconds.values())

@@ -66,3 +66,9 @@ def test_costs_come_from_the_records_of_the_run(tmp_path: Path) -> None:
         write_json(tmp_path / "steps" / f"{name}.json", {"key": "", "file": "", "seconds": seconds})
     found = costs_of(tmp_path / "subset.parquet", subset)
     assert found == {"observe": 7.0, "score": 1.0, "select": 0.5, "search": 0}
+
+
+def test_making_the_targets_is_part_of_the_bill() -> None:
+    (row,) = ledger(study({"select": 1.0, "targets": 4.0, "pretrain": 30.0}, SECONDS))
+    assert (row["targets_s"], row["pretrain_s"], row["selection_s"]) == (4.0, 30.0, 35.0)
+    assert row["pays_after"] == 6

@@ -124,6 +124,23 @@ CASES = [
     ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
     ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),
     ("folding what was not narrowed", "wn.narrowing.fold(torch.nn.Linear(2, 2))"),
+    # relabelling: making targets, and distances between priors
+    ("a prior that gives no vector", "wn.relabel.targets(wn.open(np.ones((4, 2, 5, 5))), torch.nn.ReLU(), 2)"),
+    ("a prior for other inputs", "wn.relabel.targets(src, torch.nn.Linear(7, 2), 2)"),
+    ("a prior that gives NaN", "wn.relabel.targets(src, np.full((40, 3), np.nan), 2)"),
+    ("embeddings of other examples", "wn.relabel.targets(src, np.zeros((39, 3)), 2)"),
+    ("a prior that tells nothing apart", "wn.relabel.targets(src, np.ones((40, 3)), 2)"),
+    ("more dimensions than the prior has", "wn.relabel.targets(src, np.eye(40), 41)"),
+    ("an unknown scale of targets", "wn.relabel.targets(src, np.eye(40), 2, 'whitn')"),
+    ("targets of one example", "wn.relabel.targets(src.at(np.arange(1)), np.eye(1), 1)"),
+    ("targets that are not to be parquet", "wn.relabel.targets(src, np.eye(40), 2, out='targets.csv')"),
+    ("a target without a direction", "wn.relabel.Targets(np.arange(2), np.array([[1.0, 2.0], [0.0, 0.0]]))"),
+    ("an example without a target", "wn.relabel.targets(src.at(np.arange(30)), np.eye(30), 2).source(src)"),
+    ("a file that is not of targets", "wn.relabel.Targets.load('rows.csv')"),
+    ("representations of other examples", "wn.relabel.representation_distance(np.eye(9), np.eye(8))"),
+    ("a representation that never changes", "wn.relabel.representation_distance(np.eye(9), np.ones((9, 2)))"),
+    ("an unknown form of distance", "wn.relabel.representation_distance(np.eye(9), np.eye(9), form='neighbor')"),
+    ("one prior to compare", "wn.relabel.compare({'mine': np.eye(9)})"),
     # influence
     ("a softmax head without damping", "wn.influence.vectors(np.eye(2), np.full((2, 2), 0.5), [0, 1], 0)"),
     ("outputs that are no probabilities", "wn.influence.vectors(np.eye(2), np.ones((2, 2)), [0, 1], 0.1)"),
@@ -137,6 +154,7 @@ CASES = [
     ("a run that is not there", "winnow score el2n nowhere"),
     ("an example that is not there", "winnow explain rows.csv no-such-id --labels label"),
     ("a parameter without a value", "winnow score el2n run --set epoch"),
+    ("a prior without a dimension", "winnow relabel rows.csv --prior random"),
     ("a width that is no number", "winnow narrow wide.safetensors --model mlp --width many"),
 ]  # fmt: skip
 

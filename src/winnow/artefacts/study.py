@@ -73,7 +73,8 @@ class Arm:
     class_balance
         Mean over pairs of classes of smaller count / larger count; None for regression.
     selection
-        Seconds spent to find it, by stage (`observe`, `score`, `select`); empty where nothing is known.
+        Seconds spent to find it, by stage (`observe`, `score`, `select`, `search`) and on what it is trained with
+        (`targets`, `pretrain`); empty where nothing is known.
     certificate
         The subset's own certificate.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,16 @@ from ..artefacts import Source, Subset
 from ..artefacts.balance import class_balance
 from ..artefacts.study import Arm
 from ..errors import InputError
+from ..relabel.labelling import SoftLabels
 from ..seeds import stream
-from .ledger import STAGES
+from .ledger import COUNTED
 from .trainings import Training, file_name, json_ready
 
-__all__ = ["FULL", "PlannedArm", "plan"]
+__all__ = ["FULL", "PlannedArm", "check_soft", "cost_of", "plan"]
 
 FULL = "full"
 RANDOM = "random"
+SOFT = "soft"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,11 @@ class PlannedArm:
     arm: Arm
     subsets: Mapping[int, Subset]
     folder: str
+    soft: bool = False
 
     def training(self, seed: int) -> Training:
         """Its training under one seed."""
-        return Training(self.arm.name, self.subsets[seed], seed, f"study/trainings/{self.folder}")
+        return Training(self.arm.name, self.subsets[seed], seed, f"study/trainings/{self.folder}", self.soft)
 
 
 def plan(
@@ -45,8 +48,9 @@ def plan(
     full: bool,
     seed: int,
     costs: Mapping[str, Mapping[str, float]],
+    soft: SoftLabels | None = None,
 ) -> list[PlannedArm]:
-    """All arms: full, random from the largest size to the smallest, then the subsets in the order given."""
+    """All arms: full, random from the largest size to the smallest, the subsets in the order given, the soft ones."""
     given = _given(source, subsets, seeds)
     for name in costs:
         if name not in given:
@@ -76,12 +80,57 @@ def plan(
                 by_seed,
                 file_name(name),
                 baselines.get(size),
-                _cost(name, costs.get(name, {})),
+                cost_of("evaluate", name, costs.get(name, {})),
             )
         )
     if not planned:
         raise InputError("evaluate needs something to train on: a subset in subsets=, or full=True.")
-    return planned
+    return planned if soft is None else [*planned, *_soft_arms(planned, soft)]
+
+
+def check_soft(source: Source, soft: object, fits: bool) -> None:
+    """Refuse soft labels that the study asked for cannot be made with."""
+    if soft is None:
+        return
+    if not isinstance(soft, SoftLabels):
+        raise InputError(f"soft of evaluate must be SoftLabels (wn.relabel.soft_labels); got {type(soft).__name__}.")
+    if source.task != "classification" or soft.classes != source.classes:
+        ours = f"the {len(source.classes)} classes" if source.task == "classification" else "classes, and has none,"
+        raise InputError(
+            f"soft of evaluate must have {ours} of source {source.name!r}, by the same names and in the same order; "
+            f"got {len(soft.classes)}: {', '.join(soft.classes[:3])} ..."
+        )
+    if fits:
+        raise InputError("soft of evaluate is for networks; an estimator is fitted to labels.")
+
+
+def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedArm]:
+    """Each arm but full once more, to be trained on soft labels."""
+    names = {one.arm.name for one in planned}
+    paid = {"targets": soft.seconds, "pretrain": soft.prior_seconds}
+    made = []
+    for one in planned:
+        if one.arm.kind == "full":
+            continue
+        name = f"{SOFT} {one.arm.name}"
+        if name in names:
+            raise InputError(
+                f"names in subsets of evaluate must not be {name!r}, which evaluate adds itself for soft=."
+            )
+        for subset in {id(s): s for s in one.subsets.values()}.values():
+            try:
+                soft.at(subset.ids)
+            except InputError as error:
+                raise InputError(f"soft of evaluate lacks examples of arm {one.arm.name!r}: {error}") from None
+        random = one.arm.kind == "random"
+        baseline = one.arm.name if random else one.arm.baseline
+        if not random and baseline is not None:
+            baseline = None if baseline == FULL else f"{SOFT} {baseline}"  # full is not trained on soft labels
+        known = random or bool(one.arm.selection)  # a sum of which a part is unknown is unknown
+        cost = {**one.arm.selection, **paid} if known else {}
+        arm = replace(one.arm, name=name, kind="subset", baseline=baseline, selection=cost)
+        made.append(PlannedArm(arm, one.subsets, f"{SOFT}+{one.folder}", soft=True))
+    return made
 
 
 def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, dict[int, Subset]]:
@@ -154,14 +203,14 @@ def _draw(source: Source, size: int, seed: int, number: int) -> Subset:
     return Subset(source.ids[source.order[rng.choice(len(source), size, replace=False)]])
 
 
-def _cost(name: str, stages: object) -> dict[str, float]:
+def cost_of(owner: str, name: str, stages: object) -> dict[str, float]:
+    """What an arm cost, by stage."""
     if not isinstance(stages, Mapping):
-        raise InputError(f"costs of evaluate must map {name!r} to seconds by stage; got {type(stages).__name__}.")
+        raise InputError(f"costs of {owner} must map {name!r} to seconds by stage; got {type(stages).__name__}.")
     for stage in stages:
-        checks.choice("costs", "evaluate", stage, STAGES)
+        checks.choice("costs", owner, stage, COUNTED)
     return {
-        stage: checks.number(f"costs ({stage} of {name!r})", "evaluate", seconds, low=0)
-        for stage, seconds in stages.items()
+        stage: checks.number(f"costs ({stage} of {name!r})", owner, seconds, low=0) for stage, seconds in stages.items()
     }
 
 

@@ -13,21 +13,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from .. import checks
 from ..artefacts import Outcome, Source, Study, Subset, record
+from ..artefacts.study import Arm
 from ..engine import Engine, engine_of
 from ..engine.local import describe as describe_engine
 from ..errors import InputError
-from ..models import build, choose
+from ..models import Frozen, build, choose
+from ..relabel.labelling import SoftLabels
 from ..seeds import several as seeds_from
 from ..store import Run
 from ..training import WEIGHTINGS, Recipe
 from ..training.recipe import recipe_of
-from .arms import PlannedArm, plan
+from .arms import PlannedArm, check_soft, plan
 from .estimators import check as check_estimator
 from .estimators import describe as describe_model
 from .estimators import is_estimator
 from .exams import exams, overlap, trainable
+from .featured import featured
 from .trainings import Protocol, Result, json_ready, retrain_all
 
 __all__ = ["evaluate"]
@@ -45,6 +50,7 @@ def evaluate(
     seeds: int | Sequence[int] = 5,
     match_iterations: float = 0.0,
     weighting: str = "loss",
+    soft: SoftLabels | None = None,
     random: bool = True,
     full: bool = True,
     seed: int = 0,
@@ -69,7 +75,8 @@ def evaluate(
         Name of a network, a torch module (its architecture; weights are drawn afresh for each seed), a
         function that makes one, or an estimator of scikit-learn, of which each training fits a fresh copy, its
         `random_state` set by the seed. An estimator has neither recipe nor iterations, and gets weights as
-        `sample_weight`.
+        `sample_weight`. `wn.models.Frozen(backbone)` trains a linear head on the backbone's features, which are
+        computed once for all arms and standardised by each arm's own examples.
     recipe
         How to train a network.
     seeds
@@ -81,6 +88,11 @@ def evaluate(
         How the weights of a weighted subset are used: `loss` multiplies losses by the weights over their mean, `draw`
         draws examples by weight, as often in an epoch as there are examples. Steps and learning rates are the same;
         a subset without weights is trained the same either way.
+    soft
+        Probabilities of the classes to learn in place of labels (`wn.relabel.soft_labels`). Each subset and each random
+        one is then trained a second time, from the same weights and on the same batches, as the arm `soft ...`; full
+        stays with its labels. Marks are always against the labels of the test set. The baseline of a subset under soft
+        labels is the random one under soft labels, whose own is the random one under labels.
     random
         Whether to add, for each size, a random subset of that size, drawn anew for each seed.
     full
@@ -93,8 +105,8 @@ def evaluate(
     engine
         Where trainings run.
     costs
-        What each subset cost to find: seconds by stage (`observe`, `score`, `select`, `search`), for the
-        ledger.
+        What each subset cost to find: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
+        `pretrain`), for the ledger. What `soft` took is added to the arms that use it.
 
     Returns
     -------
@@ -111,20 +123,22 @@ def evaluate(
     runner = engine_of("evaluate", engine)
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
-    arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {})
     fits = is_estimator(model)
+    check_soft(source, soft, fits)
+    arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {}, soft=soft)
     if fits:
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
         by_weight = weighted and weighting == "loss"
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=by_weight)
-    network = model if fits else network_of(source, model)
+    learned, measured, network = _learned(source, tests, model, how)
     settings = {
-        "model": describe_model(network),
+        "model": model.describe() if isinstance(model, Frozen) else describe_model(network),
         "recipe": None if fits else how.settings(),
         "seeds": numbers,
         "match_iterations": match_iterations,
         "weighting": weighting,
         "seed": seed,
+        **({} if soft is None else {"soft": soft.fingerprint}),
         **describe_engine(runner),
     }
     asked = {
@@ -136,15 +150,36 @@ def evaluate(
     }
     with Run.opened(out, asked) as run:
         protocol = Protocol(
-            source, tuple(tests.values()), network, how, float(match_iterations), seed, weighting=weighting
+            learned,
+            tuple(measured.values()),
+            network,
+            how,
+            float(match_iterations),
+            seed,
+            weighting=weighting,
+            soft=soft,
         )
         trainings = [planned.training(number) for number in numbers for planned in arms]
         results = retrain_all(run, runner, protocol, trainings, "training")
         done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings, protocol)
-        _note_overlap(provenance["parameters"]["overlap"], tests)
-        study = _study(source, tests, arms, numbers, done, float(match_iterations), provenance)
+        note_overlap(provenance["parameters"]["overlap"], tests)
+        study = study_of(source, tests, [p.arm for p in arms], numbers, done, float(match_iterations), provenance)
         return run.put("study", study, 0.0, key=provenance)
+
+
+def _learned(
+    source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
+) -> tuple[Source, dict[str, Source], Any]:
+    """What is trained and tested on, and the model: a linear one on features where the network is frozen."""
+    if is_estimator(model):
+        return source, tests, model
+    if not isinstance(model, Frozen):
+        return source, tests, network_of(source, model)
+    if recipe.augment:
+        raise InputError("augment of Recipe must be empty for a Frozen model of evaluate: its features are fixed.")
+    learned, measured = featured("evaluate", source, tests, model)
+    return learned, measured, torch.nn.Linear(learned.shape[0], source.outputs)
 
 
 def network_of(source: Source, model: Any) -> Any:
@@ -154,23 +189,24 @@ def network_of(source: Source, model: Any) -> Any:
     return network
 
 
-def _study(
+def study_of(
     source: Source,
     tests: Mapping[str, Source],
-    arms: Sequence[PlannedArm],
+    arms: Sequence[Arm],
     seeds: Sequence[int],
     done: Mapping[tuple[str, int], Result],
     match_iterations: float,
     provenance: dict[str, Any],
 ) -> Study:
+    """The study made of finished trainings, which are given by arm and seed."""
     outcomes = []
-    for planned in arms:
+    for arm in arms:
         for number in seeds:
-            result = done[planned.arm.name, number]
+            result = done[arm.name, number]
             for name, marks in zip(tests, result.marks, strict=True):
                 outcomes.append(
                     Outcome(
-                        planned.arm.name,
+                        arm.name,
                         number,
                         name,
                         marks.value,
@@ -182,7 +218,7 @@ def _study(
                 )
     return Study(
         metric="accuracy" if source.task == "classification" else "r2",
-        arms=tuple(planned.arm for planned in arms),
+        arms=tuple(arms),
         outcomes=tuple(outcomes),
         tests=tuple(tests),
         classes=source.classes,
@@ -191,7 +227,7 @@ def _study(
     )
 
 
-def _note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
+def note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
     """Say so where more test examples are training examples too than stray duplicates would explain."""
     for name, count in shared.items():
         if count is not None and count > 0.01 * len(tests[name]):

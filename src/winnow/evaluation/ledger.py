@@ -1,7 +1,8 @@
 """The ledger: what a subset cost to find, what it saves each time it is trained on, and when it pays.
 
 All in seconds of this study's own trainings, mean over seeds. Finding the subset is counted in full:
-observing, scoring, selecting and, for a tolerance, searching. With s the seconds to find it, t those of one
+observing, scoring, selecting and, for a tolerance, searching; so is making the targets that it is trained with, and
+training the model that made them where it was trained for this. With s the seconds to find it, t those of one
 training on it and T those of one training on everything, one training nets T - t - s, and it pays after the
 smallest whole number of trainings k, one or more, with k (T - t) >= s.
 """
@@ -15,9 +16,10 @@ from typing import Any
 from ..artefacts import Study, Subset, Table
 from ..store import read_json, recorded_seconds
 
-__all__ = ["STAGES", "costs_of", "ledger"]
+__all__ = ["COUNTED", "STAGES", "costs_of", "ledger"]
 
 STAGES = ("observe", "score", "select", "search")  # what finding a subset is made of
+COUNTED = (*STAGES, "targets", "pretrain")  # and all that may be paid before a training
 
 
 def ledger(study: Study) -> Table:
@@ -26,9 +28,9 @@ def ledger(study: Study) -> Table:
     Returns
     -------
     Table
-        Keys: `arm`, `observe_s`, `score_s`, `select_s`, `search_s`, `selection_s` (their sum), `train_s`,
-        `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it never does
-        or that is not known. Where the full data was not trained on, what depends on it is NaN; where it is
+        Keys: `arm`, `observe_s`, `score_s`, `select_s`, `search_s`, `targets_s`, `pretrain_s`, `selection_s` (their
+        sum), `train_s`, `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it
+        never does or that is not known. Where the full data was not trained on, what depends on it is NaN; where it is
         not known what the subset cost to find, so is what depends on that.
     """
     return Table(tuple(_row(study, arm.name) for arm in study.arms if arm.kind == "subset" and study.of(arm.name)))
@@ -57,7 +59,7 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     saved = full - train
     return {
         "arm": name,
-        **{f"{stage}_s": float(costs.get(stage, 0.0)) if costs else math.nan for stage in STAGES},
+        **{f"{stage}_s": float(costs.get(stage, 0.0)) if costs else math.nan for stage in COUNTED},
         "selection_s": selection,
         "train_s": train,
         "full_train_s": full,

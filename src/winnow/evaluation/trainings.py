@@ -30,6 +30,7 @@ from ..engine import Engine, Job, run_jobs
 from ..engine.local import describe as describe_engine
 from ..errors import DataError, DivergedError, InputError, StoreError
 from ..models import build
+from ..relabel.labelling import SoftLabels
 from ..seeds import number as seed_number
 from ..store import Run, atomic, fingerprint, read_json
 from ..training import Feed, Recipe, Scaling, hold, predict, train
@@ -107,6 +108,8 @@ class Protocol:
         Whether to keep the q_i.
     weighting
         How weights of a subset are used: `loss` or `draw`.
+    soft
+        Probabilities of the classes, for the trainings that learn these in place of labels.
     """
 
     source: Source
@@ -118,6 +121,7 @@ class Protocol:
     purpose: str = "study"
     keep_examples: bool = False
     weighting: str = "loss"
+    soft: SoftLabels | None = None
 
     def steps(self, size: int) -> int:
         """Optimiser steps of a training on that many examples; an estimator takes none."""
@@ -143,25 +147,28 @@ class Protocol:
             self.keep_examples,
         )
 
-    def key(self, subset: Subset, seed: int, engine: Engine) -> list[Any]:
+    def key(self, subset: Subset, seed: int, engine: Engine, soft: bool = False) -> list[Any]:
         """All that the result of one training depends on."""
         key = [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
-        return [*key, self.weighting] if subset.weighted else key  # without weights there is nothing to use
+        if subset.weighted:  # without weights there is nothing to use
+            key.append(self.weighting)
+        return [*key, "soft", self.soft.fingerprint] if soft and self.soft is not None else key
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """One training to do: which examples, under which seed, and what to call it."""
+    """One training to do: which examples, under which seed, what to call it, and whether it learns soft labels."""
 
     arm: str
     subset: Subset
     seed: int
     folder: str
+    soft: bool = False
 
     def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
         """The step of a run that does it."""
         name = f"{self.folder}/seed-{self.seed}"
-        return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine), f"{name}.json")
+        return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine, self.soft), f"{name}.json")
 
 
 def retrain_all(
@@ -181,9 +188,10 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
     weights = subset.weights if subset.weighted else None
     part = hold(source.at(subset.indices(source)))
     feed = Feed(part, Scaling.of(part, weights))  # canonical: both the feed and the subset are sorted by id
+    soft = protocol.soft.at(feed.ids) if training.soft and protocol.soft is not None else None
     where = f"arm {training.arm!r}, seed {training.seed}"
     try:
-        steps, seconds, answer = _learn(protocol, feed, training.seed, weights)
+        steps, seconds, answer = _learn(protocol, feed, training.seed, weights, soft)
     except (DivergedError, DataError) as error:
         raise type(error)(f"{where}: {error}") from None
     marks = []
@@ -199,7 +207,11 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
 
 
 def _learn(
-    protocol: Protocol, feed: Feed, seed: int, weights: NDArray[np.float64] | None
+    protocol: Protocol,
+    feed: Feed,
+    seed: int,
+    weights: NDArray[np.float64] | None,
+    soft: NDArray[np.float32] | None = None,
 ) -> tuple[int, float, Callable[[Feed], NDArray[Any]]]:
     """Steps and seconds of one training, and how to ask the trained model."""
     # The words do not name the arm: all arms of a seed start from the same weights.
@@ -209,7 +221,7 @@ def _learn(
     source, recipe = protocol.source, protocol.recipe
     model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
     steps = protocol.steps(len(feed))
-    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, steps=steps)
+    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, soft=soft, steps=steps)
     return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from ..errors import DataError, InputError, NotFoundError
 
-__all__ = ["load_weights"]
+__all__ = ["load_weights", "read_weights"]
 
 
 def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
@@ -21,7 +21,7 @@ def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
     weights under `state_dict`, or under names that begin with `module.`, is understood.
     """
     file = _path(path, name)
-    state = _unwrapped(_read(file), file)
+    state = read_weights(file, name)
     wanted = model.state_dict()
     missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
     foreign = [key for key in state if key not in wanted]
@@ -42,6 +42,12 @@ def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
         if value.is_floating_point() and not bool(torch.isfinite(value).all()):
             raise DataError(f"weights of network {name!r} must be finite; {key} in {file} is not.")
     model.load_state_dict(state, strict=False)
+
+
+def read_weights(path: str | Path, name: str) -> dict[str, torch.Tensor]:
+    """Tensors by name from a file of weights for the network `name`."""
+    file = _path(path, name)
+    return _unwrapped(_read(file), file)
 
 
 def _path(path: str | Path, name: str) -> Path:

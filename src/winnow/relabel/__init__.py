@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from .accelerator import Accelerator
     from .artefact import Targets
     from .distance import compare, representation_distance
-    from .labelling import soft_labels
+    from .labelling import SoftLabels, soft_labels
     from .making import targets
 
 _HOMES = {
     "Accelerator": "accelerator",
     "Pretrained": "accelerating",
+    "SoftLabels": "labelling",
     "Targets": "artefact",
     "accelerate": "accelerating",
     "compare": "distance",
@@ -31,6 +32,7 @@ _HOMES = {
 __all__ = [
     "Accelerator",
     "Pretrained",
+    "SoftLabels",
     "Targets",
     "accelerate",
     "compare",

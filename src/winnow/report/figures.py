@@ -22,7 +22,7 @@ from .class_figure import per_class
 from .palette import LIGHT, METHODS
 from .svg import WIDTH, drawing, to_svg
 from .units import Units, method_of, name_for_axis, seconds_text
-from .words import searching
+from .words import relabelling, searching
 
 __all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
 
@@ -264,13 +264,14 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         ("score_s", "scoring", "m5", "//"),
         ("select_s", "selecting", "m4", ".."),
         ("search_s", "searching", "m3", "xx"),
+        ("relabel_s", "relabelling", "m2", "\\\\"),
         ("train_s", "training", "m1", ""),
     )
-    found = [{**row, "search_s": searching(row)} for row in found]
+    found = [{**row, "search_s": searching(row), "relabel_s": relabelling(row)} for row in found]
     bars = [(str(row["arm"]), [_seconds(row, key) for key, *_ in parts]) for row in found]
     full = next((s for s in (_seconds(row, "full_train_s") for row in found) if s > 0), 0.0)
     if full:
-        bars.insert(0, ("full data", [0.0, 0.0, 0.0, 0.0, full]))
+        bars.insert(0, ("full data", [*[0.0] * (len(parts) - 1), full]))
     with drawing():
         figure = Figure(figsize=(WIDTH, 0.95 + 0.3 * len(bars)), layout="constrained")
         axes = figure.add_subplot()

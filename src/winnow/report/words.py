@@ -21,6 +21,7 @@ __all__ = [
     "net",
     "pays",
     "protocol",
+    "relabelling",
     "reliability",
     "searching",
     "several",
@@ -163,9 +164,14 @@ def untested(kept: int, total: int, labelled: bool) -> str:
 
 
 def searching(row: Mapping[str, Any]) -> float:
-    """Seconds of the selection that are neither observing, scoring nor selecting: a search for the fraction."""
-    rest = row["selection_s"] - sum(row[key] for key in ("observe_s", "score_s", "select_s"))
+    """Seconds of the selection that are neither observing, scoring, selecting nor relabelling: a search."""
+    rest = row["selection_s"] - sum(row[key] for key in ("observe_s", "score_s", "select_s")) - relabelling(row)
     return float(rest) if rest > 1e-6 * row["selection_s"] else 0.0
+
+
+def relabelling(row: Mapping[str, Any]) -> float:
+    """Seconds of making other targets, and of training the model that made them."""
+    return float(row.get("targets_s", 0.0)) + float(row.get("pretrain_s", 0.0))
 
 
 def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:

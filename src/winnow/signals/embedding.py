@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from .. import checks
 from ..artefacts import Signals, Source, record
 from ..errors import InputError
 from ..models import build
-from ..models.features import features_of
+from ..models.features import eval_mode, features_of
 from ..models.identity import describe
 from ..progress import track
 from ..store import fingerprint
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
 
-__all__ = ["embed", "embeddings_of"]
+__all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weights_of"]
 
 
 def embed(
@@ -57,14 +58,13 @@ def embed(
     if not isinstance(source, Source):
         raise InputError(f"source of embed must be a Source (open it with wn.open); got {type(source).__name__}.")
     recipe = Recipe(device=device)
-    feed = Feed(source, _scaling(source, mean, std))
+    feed = Feed(source, scaling_given("embed", source, mean, std))
     about: dict[str, Any] = {"model": "raw", "layer": layer, "mean": mean, "std": std}
     if isinstance(model, str) and model == "raw":
         network: torch.nn.Module = torch.nn.Flatten()
     elif isinstance(model, torch.nn.Module):
         network = model
-        state = [value.detach().cpu().numpy().tobytes() for value in model.state_dict().values()]
-        about |= {"model": describe(model), "weights": fingerprint(*state)}
+        about |= {"model": describe(model), "weights": weights_of(model)}
     else:
         network = build(model, classes=max(2, len(source.classes)), shape=source.shape, weights=weights, seed=seed)
         about |= {"model": describe(model), "weights": weights, "seed": seed}
@@ -81,39 +81,62 @@ def embed(
     return signals.take(source.ids)
 
 
+def weights_of(model: torch.nn.Module) -> str:
+    """Fingerprint of the weights a module has."""
+    return fingerprint(*(value.detach().cpu().numpy().tobytes() for value in model.state_dict().values()))
+
+
 def embeddings_of(
     model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
 ) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Features of every example of a feed, in canonical order, in eval mode."""
-    device = device_of(recipe)
-    was_training = model.training
-    model.to(device).eval()
     raw = isinstance(model, torch.nn.Flatten)
-    parts = []
-    with torch.no_grad():
-        for start in track(range(0, len(feed), batch), "embedding"):
-            x = feed.inputs(np.arange(start, min(start + batch, len(feed)))).to(device)
+    features = model if raw else partial(features_of, model, layer=layer)
+    found = embedding_batches(model, features, feed, device_of(recipe), batch)
+    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch))))
+
+
+def embedding_batches(
+    model: torch.nn.Module,
+    features: Callable[[torch.Tensor], torch.Tensor],
+    feed: Feed,
+    device: torch.device,
+    batch: int,
+    start: int = 0,
+    stop: int | None = None,
+) -> Iterator[np.ndarray[Any, np.dtype[np.float32]]]:
+    """Features of the examples at canonical positions from `start` to `stop`, a batch at a time, in eval mode.
+
+    `features` takes a batch of inputs through the model.
+    """
+    model.to(device)
+    end = len(feed) if stop is None else stop
+    with eval_mode(model):
+        for first in range(start, end, batch):
+            x = feed.inputs(np.arange(first, min(first + batch, end))).to(device)
             try:
-                found = model(x) if raw else features_of(model, x, layer)
+                with torch.no_grad():
+                    found = features(x)
             except RuntimeError as error:
                 raise InputError(
                     f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
-                    f"{error}."
+                    f"{' '.join(str(error).split()).rstrip('.')}."
                 ) from None
-            parts.append(found.float().cpu().numpy())
-    model.train(was_training)
-    return np.concatenate(parts)
+            yield found.float().cpu().numpy()
 
 
-def _scaling(source: Source, mean: Sequence[float] | None, std: Sequence[float] | None) -> Scaling | None:
+def scaling_given(
+    owner: str, source: Source, mean: Sequence[float] | None, std: Sequence[float] | None
+) -> Scaling | None:
+    """How a trained network wants its inputs scaled, if that was said; else None, and it is measured."""
     if mean is None and std is None:
         return None
     if mean is None or std is None:
-        raise InputError("embed needs mean and std together; got only one of them.")
-    m = checks.array("mean", "embed", mean, ndim=1, rows=source.shape[0], dtype=np.float32)
-    s = checks.array("std", "embed", std, ndim=1, rows=source.shape[0], dtype=np.float32)
+        raise InputError(f"{owner} needs mean and std together; got only one of them.")
+    m = checks.array("mean", owner, mean, ndim=1, rows=source.shape[0], dtype=np.float32)
+    s = checks.array("std", owner, std, ndim=1, rows=source.shape[0], dtype=np.float32)
     if (s <= 0).any():
-        raise InputError(f"std of embed must be positive; got {list(std)}.")
+        raise InputError(f"std of {owner} must be positive; got {list(std)}.")
     shape = (1, -1) + (1,) * (len(source.shape) - 1)
     zero, one = torch.zeros(1), torch.ones(1)
     return Scaling(torch.from_numpy(m).reshape(shape), torch.from_numpy(s).reshape(shape), zero, one)

@@ -143,6 +143,10 @@ class Feed:
 
     def inputs(self, positions: NDArray[np.int64]) -> torch.Tensor:
         """Scaled inputs at canonical positions."""
+        return (self.unscaled(positions) - self.scaling.mean) / self.scaling.std
+
+    def unscaled(self, positions: NDArray[np.int64]) -> torch.Tensor:
+        """Inputs at canonical positions as floats; images between 0 and 1."""
         if self._inputs is not None:
             raw = self._inputs[torch.from_numpy(positions)]
         else:
@@ -150,7 +154,7 @@ class Feed:
         x = raw.to(torch.float32)
         if self.source.kind == "image":
             x = x.div_(255) if raw.dtype != torch.float32 else x / 255
-        return (x - self.scaling.mean) / self.scaling.std
+        return x
 
 
 def augmented(x: torch.Tensor, words: tuple[str, ...], rng: np.random.Generator) -> torch.Tensor:

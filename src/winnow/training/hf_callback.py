@@ -1,4 +1,4 @@
-"""`RecorderCallback` for the Hugging Face Trainer; the only file that imports transformers.
+"""`RecorderCallback` and `AcceleratorCallback` for the Hugging Face Trainer; the only file that imports transformers.
 
     rec = wn.Recorder(len(train_dataset), classes)
     trainer = Trainer(..., train_dataset=train_dataset, callbacks=[RecorderCallback(rec)])
@@ -9,6 +9,8 @@ A Trainer's callbacks see neither logits nor which examples a batch holds. So af
 passes over the training set in its own order, in eval mode, with the Trainer's collator: that is also what
 scores are defined on. It costs one forward pass an epoch and does not change the training. What was recorded is
 kept in each checkpoint, so that `resume_from_checkpoint` goes on where it was.
+
+`AcceleratorCallback` keeps the steps of a `wn.Accelerator` whose loss your model takes while it is active.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ except ImportError:
         "with: pip install 'transformers[torch]'"
     ) from None
 
-__all__ = ["RecorderCallback"]
+__all__ = ["AcceleratorCallback", "RecorderCallback"]
 
 FILE = "winnow-recorder.safetensors"
+ACCELERATOR = "winnow-accelerator.safetensors"
 
 
 class RecorderCallback(TrainerCallback):  # type: ignore[misc]
@@ -106,6 +109,43 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
             forward=forward,
             collate=train_dataloader.collate_fn,
         )
+
+
+class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
+    """End the steps of a `wn.Accelerator` with those of a Trainer, and keep it in the checkpoints.
+
+    Parameters
+    ----------
+    accelerator
+        Whose `loss` your model returns while it is `active`. Make it part of the model, so that the Trainer's optimiser
+        holds its parameters.
+    """
+
+    def __init__(self, accelerator: Any) -> None:
+        self.accelerator = accelerator
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Take up what a checkpoint holds; refuse an optimiser that leaves the head out."""
+        self.accelerator.to(args.device)
+        kept = Path(args.output_dir) / f"checkpoint-{state.global_step}" / ACCELERATOR
+        if state.global_step and kept.is_file():
+            from safetensors.torch import load_file
+
+            self.accelerator.load_state_dict(load_file(kept))
+        self.accelerator.check_optimizer(given["optimizer"])
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """End a step of the accelerator with each step of the optimiser."""
+        self.accelerator.update()
+
+    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Put the head and the switch into the checkpoint."""
+        from safetensors.torch import save_file
+
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        if state.is_world_process_zero and folder.is_dir():
+            with atomic(folder / ACCELERATOR) as part:
+                save_file(dict(self.accelerator.state_dict()), part)
 
 
 def _moved(value: Any, device: torch.device) -> Any:

@@ -1,4 +1,4 @@
-"""`RecorderCallback` for Lightning, under either of its names; the only file that imports it.
+"""`RecorderCallback` and `AcceleratorCallback` for Lightning, under either of its names; the only file that imports it.
 
     rec = wn.Recorder(len(train_dataset), classes)
     trainer = Trainer(..., callbacks=[RecorderCallback(rec)])
@@ -8,6 +8,8 @@
 After each epoch the callback passes over the training set in its own order, in eval mode: what scores are
 defined on. It costs one forward pass an epoch and does not change the training. What was recorded is part of
 the trainer's checkpoints, so that `fit(..., ckpt_path=...)` goes on where it was.
+
+`AcceleratorCallback` keeps the steps of a `wn.Accelerator` whose loss your `training_step` takes while it is active.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import torch
 from ..errors import InputError, MissingDependencyError
 from .recorder import Recorder, eval_pass
 
-__all__ = ["RecorderCallback"]
+__all__ = ["AcceleratorCallback", "RecorderCallback"]
 
 NAMES = ("pytorch_lightning", "lightning.pytorch")
 Forward = Callable[[Any, Any], tuple[torch.Tensor, torch.Tensor]]
@@ -104,6 +106,44 @@ class RecorderCallback(Base):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take up what a checkpoint recorded."""
         self.recorder.load_state_dict(state_dict)
+
+
+class AcceleratorCallback(Base):
+    """Move a `wn.Accelerator` to the module's device, end its steps, and keep it in the trainer's checkpoints.
+
+    Parameters
+    ----------
+    accelerator
+        Whose `loss` your `training_step` returns while it is `active`. Its parameters must be in an optimiser: make it
+        part of the module, or add them in `configure_optimizers`.
+    """
+
+    def __init__(self, accelerator: Any) -> None:
+        self.accelerator = accelerator
+        self._ended = 0
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        """Bring the accelerator to where the module is."""
+        self.accelerator.to(pl_module.device)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Refuse optimisers that leave the head out."""
+        self.accelerator.check_optimizer(*trainer.optimizers)
+        self._ended = trainer.global_step
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """End a step of the accelerator with each step of the optimiser."""
+        if trainer.global_step > self._ended:  # not while gradients accumulate
+            self._ended = trainer.global_step
+            self.accelerator.update()
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """The head and the switch, for the trainer's checkpoint."""
+        return dict(self.accelerator.state_dict())
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take up what a checkpoint holds."""
+        self.accelerator.load_state_dict(state_dict)
 
 
 def _plain_forward(module: Any, batch: Any) -> tuple[torch.Tensor, torch.Tensor]:

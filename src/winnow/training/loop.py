@@ -33,6 +33,7 @@ WEIGHTINGS = ("loss", "draw")
 
 AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
+Measure = Callable[[torch.Tensor, torch.Tensor, float], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def train(
     *,
     weights: NDArray[np.float64] | None = None,
     weighting: str = "loss",
+    soft: NDArray[np.float32] | None = None,
     steps: int | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
@@ -73,6 +75,8 @@ def train(
     weighting
         How weights are used. `loss` multiplies losses by the weights over their mean, so that a step stays the step it
         was; `draw` leaves losses alone and draws examples by weight, as often in an epoch as there are examples.
+    soft
+        Probabilities of the classes, one row an example in the feed's canonical order, to learn in place of the labels.
     steps
         Optimiser steps in all; the recipe's epochs unless given.
     after_batch
@@ -85,14 +89,19 @@ def train(
         raise NotDefinedError(f"training needs labels or a regression target; source {feed.source.name!r} has neither.")
     if recipe.augment and feed.source.kind != "image":
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
+    measure: Measure = example_losses
+    if soft is not None:
+        targets, measure = _soft_targets(feed, soft), soft_losses
     model.to(device_of(recipe)).train()
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
     checks.choice("weighting", "train", weighting, WEIGHTINGS)
     scale = None if weights is None or weighting == "draw" else torch.from_numpy(weights / weights.mean())
     drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
-    with _torch_seeded(seed), _safe_kernels(recipe):
-        return _train(model, feed, recipe, seed, targets, scale, drawn, optimizer, total, after_batch, after_epoch)
+    with _torch_seeded(seed), safe_kernels(recipe):
+        return _train(
+            model, feed, recipe, seed, targets, measure, scale, drawn, optimizer, total, after_batch, after_epoch
+        )
 
 
 def _train(
@@ -101,6 +110,7 @@ def _train(
     recipe: Recipe,
     seed: int,
     targets: torch.Tensor,
+    measure: Measure,
     scale: torch.Tensor | None,
     drawn: NDArray[np.float64],
     optimizer: torch.optim.Optimizer,
@@ -124,7 +134,7 @@ def _train(
             index = torch.from_numpy(where)
             output = _outputs(model, x.to(device), recipe)
             precise = output if output.dtype == torch.float64 else output.float()
-            losses = example_losses(precise, targets[index].to(device), recipe.label_smoothing)
+            losses = measure(precise, targets[index].to(device), recipe.label_smoothing)
             loss = losses.mean() if scale is None else (losses * scale[index].to(losses)).mean()
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -153,7 +163,7 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     was_training = model.training
     model.to(device).eval()
     parts = []
-    with torch.no_grad(), _safe_kernels(recipe):
+    with torch.no_grad(), safe_kernels(recipe):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
             output = _outputs(model, feed.inputs(where).to(device), recipe)
@@ -169,6 +179,26 @@ def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing:
     return (output - targets).square().mean(1)
 
 
+def soft_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
+    """Loss of each example under probabilities p of its classes: - sum of p log softmax(output).
+
+    That is the divergence KL(p || softmax) plus the entropy of p, which no weight of the network changes: the gradients
+    are those of the divergence.
+    """
+    return functional.cross_entropy(output, targets.to(output), reduction="none", label_smoothing=label_smoothing)
+
+
+def _soft_targets(feed: Feed, soft: NDArray[np.float32]) -> torch.Tensor:
+    """Probabilities as the loop takes them, if they fit the feed."""
+    wanted = (len(feed), len(feed.source.classes))
+    if feed.source.task != "classification" or soft.shape != wanted:
+        raise InputError(
+            f"soft of train must have one row an example and one column a class, {wanted} for source "
+            f"{feed.source.name!r}; got {soft.shape}."
+        )
+    return torch.from_numpy(np.array(soft))  # a copy: what is handed over may be read-only
+
+
 def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:
     """What the model gives for a batch, in the recipe's precision."""
     with torch.autocast(x.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
@@ -176,7 +206,7 @@ def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.T
 
 
 @contextmanager
-def _safe_kernels(recipe: Recipe) -> Iterator[None]:
+def safe_kernels(recipe: Recipe) -> Iterator[None]:
     """Leave oneDNN out of bfloat16 on a CPU: where a virtual machine hides AMX its kernels kill the process."""
     kernels: Any = torch.backends.mkldnn  # its flag is a property of the module, which types do not know
     before = kernels.enabled

@@ -1,0 +1,121 @@
+"""winnow relabel: targets from a prior, or which prior to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from . import options as o
+
+EXAMPLES = """
+Examples:
+
+    winnow relabel photos --prior timm:efficientnet_lite0 --weights lite0.safetensors --size 96 --dim 128
+
+    winnow relabel digits --prior random --dim 16 --scale whiten --out targets.parquet
+
+    winnow relabel digits --compare random resnet20=resnet20.safetensors mine.npy
+
+A prior is the name of a network, the word random or raw (the inputs themselves), or a file of embeddings (.npy with a
+row an example, or the signals.safetensors of a run). With --compare several are named, each with its own weights as
+NAME=FILE, and the distances between them are printed instead. A file of targets is read with
+`winnow.relabel.Targets.load`.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("relabel", epilog=EXAMPLES)(relabel)
+
+
+def relabel(
+    data: o.Data,
+    priors: Annotated[list[str] | None, typer.Argument(help="Priors to compare, with --compare.")] = None,
+    prior: Annotated[str | None, typer.Option(help="The prior that makes the targets.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Numbers a target has.")] = None,
+    scale: Annotated[str, typer.Option(help="whiten, standardize or none.")] = "whiten",
+    compare: Annotated[bool, typer.Option("--compare", help="Compare the priors named, and advise.")] = False,
+    by_labels: Annotated[bool, typer.Option("--by-labels", help="Let the comparison go by the labels.")] = False,
+    form: Annotated[str, typer.Option(help="Distance of a comparison: regression or neighbour.")] = "regression",
+    weights: Annotated[Path | None, typer.Option(help="Weights of a named network.")] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="Layer whose output to take; what enters the last one if not given.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="Resize images to this many pixels a side for the prior.")] = None,
+    mean: Annotated[str | None, typer.Option(help="Mean the prior wants, a number a channel, with commas.")] = None,
+    std: Annotated[str | None, typer.Option(help="Standard deviation it wants, a number a channel.")] = None,
+    batch: Annotated[int, typer.Option(help="Examples that go through the prior at a time.")] = 512,
+    out: Annotated[Path, typer.Option(help="Where to write the targets.")] = Path("targets.parquet"),
+    labels: o.Labels = None,
+    task: o.Task = None,
+    unreadable: o.Unreadable = "refuse",
+    image_size: o.Size = None,
+    limit: o.Limit = None,
+    seed: o.Seed = 0,
+    as_json: o.Json = False,
+) -> None:
+    """Make targets for every example from a prior model, or compare priors."""
+    if compare == (prior is not None):
+        raise InputError("winnow relabel needs exactly one of --prior (with --dim) and --compare (with priors).")
+    if priors and not compare:
+        raise InputError(f"priors of winnow relabel are for --compare; got {', '.join(priors)} without it.")
+    if prior is not None and dim is None:
+        raise InputError("winnow relabel --prior needs --dim, the numbers a target has.")
+    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
+    how = {"size": size, "mean": _numbers("--mean", mean), "std": _numbers("--std", std), "layer": layer}
+    if prior is None:
+        if weights is not None:
+            raise InputError("--weights is for --prior; with --compare give each prior its own as NAME=FILE.")
+        _compare(source, priors or [], by_labels, form, {**how, "batch": batch, "seed": seed}, as_json)
+        return
+    from ..relabel import targets
+
+    made = targets(
+        source, prior, int(dim or 0), None if scale == "none" else scale,
+        weights=weights, batch=batch, seed=seed, out=out, **how,  # type: ignore[arg-type]
+    )  # fmt: skip
+    measured = made.provenance["measured"]
+    about = {"targets": str(out), "examples": len(made), "dim": made.dim, "seconds": made.seconds, **measured}
+    if as_json:
+        o.say_json(about)
+        return
+    typer.echo(
+        f"{len(made):,} targets of {made.dim} numbers, {measured['variance_kept']:.1%} of the prior's variance, "
+        f"in {made.seconds:.1f} s\ntargets  {out}"
+    )
+
+
+def _compare(source: Any, priors: list[str], by_labels: bool, form: str, how: dict[str, Any], as_json: bool) -> None:
+    """Print the distances between what several priors make of the same examples, and the advice."""
+    from ..relabel import compare
+    from ..relabel.priors import FILES, represent
+
+    if len(set(priors)) != len(priors) or len(priors) < 2:
+        raise InputError(f"--compare needs two or more different priors; got {', '.join(priors) or 'none'}.")
+    if by_labels and source.task != "classification":
+        raise InputError(f"--by-labels needs classes; {source.name!r} is {source.task}.")
+    found = {}
+    for text in priors:
+        name, equals, file = text.partition("=")
+        if Path(name).suffix in FILES:
+            found[name] = represent(source, name)
+            continue
+        if name in found:
+            name = text
+        found[name] = represent(source, text.partition("=")[0], weights=Path(file) if equals else None, **how)
+    labels = source.labels[source.order] if by_labels else None
+    told = compare(found, labels=labels, form=form, seed=how["seed"])
+    if as_json:
+        o.say_json(told.as_dict())
+        return
+    typer.echo(f"{told.table()}\n\n{told.advice}")
+
+
+def _numbers(option: str, text: str | None) -> list[float] | None:
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} must be numbers with commas between, one a channel; got {text!r}.") from None

@@ -1,0 +1,88 @@
+"""Frozen: a trained network whose representation is taken as it is, so that only a linear head is learned on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import InputError
+from ..store import fingerprint
+from .features import eval_mode, features_of
+from .identity import describe
+
+__all__ = ["PENULTIMATE", "Frozen"]
+
+PENULTIMATE = "penultimate"
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A network as a fixed map from examples to features: in eval mode, without gradients, its weights as they are.
+
+    Parameters
+    ----------
+    backbone
+        A torch module.
+    layer
+        Whose output the features are: None takes what the module itself gives, `penultimate` what enters its last
+        linear layer, any other word the layer of that name. Maps of features are averaged over the image.
+    mean, std
+        How it wants its inputs scaled, one number a channel (images in 0 to 1); measured on the training data unless
+        given.
+    """
+
+    backbone: nn.Module
+    layer: str | None = None
+    mean: Sequence[float] | None = None
+    std: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.backbone, nn.Module):
+            raise InputError(f"backbone of Frozen must be a torch module; got {type(self.backbone).__name__}.")
+        if self.layer is not None and not isinstance(self.layer, str):
+            raise InputError(f"layer of Frozen must be None or the name of a layer; got {self.layer!r}.")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of the network, its weights and how it is used."""
+        state = [value.detach().cpu().numpy().tobytes() for value in self.backbone.state_dict().values()]
+        how = [self.layer, None if self.mean is None else list(self.mean), None if self.std is None else list(self.std)]
+        return fingerprint(describe(self.backbone), how, *state)
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, in plain values."""
+        return {"frozen": describe(self.backbone), "layer": self.layer, "fingerprint": self.fingerprint}
+
+    def width(self, shape: Sequence[int], owner: str) -> int:
+        """How many features it gives an example, tried on two empty ones; a network that gives no vector is refused."""
+        first = next(self.backbone.parameters(), torch.zeros(0))
+        with eval_mode(self.backbone), torch.no_grad():
+            return int(self.features(torch.zeros(2, *shape, device=first.device), owner).shape[1])
+
+    def features(self, x: torch.Tensor, owner: str = "Frozen") -> torch.Tensor:
+        """Features of a batch, one row an example; the caller sets eval mode."""
+        kind = type(self.backbone).__name__
+        try:
+            if self.layer is None:
+                found: Any = self.backbone(x)
+            else:
+                found = features_of(self.backbone, x, None if self.layer == PENULTIMATE else self.layer)
+        except (RuntimeError, IndexError, TypeError, AssertionError) as error:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+            raise InputError(
+                f"backbone of {owner}, a {kind}, cannot take examples of shape {tuple(x.shape[1:])}: {why}."
+            ) from None
+        if isinstance(found, torch.Tensor) and found.ndim == 4:
+            found = found.mean((2, 3))
+        if not isinstance(found, torch.Tensor) or found.ndim != 2 or found.shape[0] != len(x) or not found.shape[1]:
+            given = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
+            raise InputError(
+                f"backbone of {owner}, a {kind}, must give a vector an example, (n, features) for n of them; got "
+                f"{given} for {len(x)}."
+            )
+        return found

@@ -1,0 +1,24 @@
+"""Redo what the ReLA paper shows, sized for a small machine, and say where its claims hold.
+
+    python -m studies.rela --out runs/rela [--only properties methods] [--publish docs/studies]
+
+Every result is kept as soon as it is there. Kill it at any moment: the same command goes on. Sizes and settings were
+chosen before anything was compared; test data are used to report, never to choose.
+"""
+
+from __future__ import annotations
+
+from winnow.progress import shown
+
+from ..running import run
+
+PARTS = ("properties", "schedule", "budgets", "methods", "labels")
+
+
+def main() -> None:
+    run("rela", PARTS, __doc__.split("\n")[0], data=("cifar10", "fashion-mnist"))
+
+
+if __name__ == "__main__":
+    with shown():
+        main()

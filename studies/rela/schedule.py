@@ -1,0 +1,110 @@
+"""Fig. 4b: how long should stage 1 last? Fixed shares of training against the adaptive switch, for two priors.
+
+The paper says that a strong prior wants a long stage 1 and a weak one a short one, and that the adaptive switch finds
+what is right for each. Here BYOL on CIFAR-10 with EfficientNet-Lite0 (from ImageNet) and with the student's own initial
+weights. Share 0 is BYOL alone, share 1 stage 1 alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from winnow.artefacts.intervals import difference
+
+from ..parts import COLOURS, Asked, Part, interval, panels
+from .trainings import CALLED, OWN, QUICK, Arm, Sizes, curve
+
+DATA, METHOD = "cifar10", "byol"
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+FROM = ("efficientnet", OWN)
+Found = Mapping[str, Mapping[str, Any]]
+
+
+def run(asked: Asked) -> Part:
+    """Train each share with each prior."""
+    sizes = QUICK if asked.quick else Sizes()
+    data = asked.data[0] if asked.quick else DATA
+    known = (OWN,) if asked.quick else FROM
+    found = [{prior: one(asked, data, sizes, repeat, prior) for prior in known} for repeat in range(asked.seeds)]
+    settings = (
+        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {4 * sizes.width} features, BYOL, "
+        f"{sizes.steps} steps in all; linear probe, {sizes.test:,} test images; {asked.seeds} seeds, all arms of one "
+        "paired. Accuracies in %."
+    )
+    return Part("schedule", settings, table(found, known), verdict(found, known), drawing(found, known))
+
+
+def one(asked: Asked, data: str, sizes: Sizes, repeat: int, prior: str) -> dict[str, Any]:
+    """End accuracies of one seed by share, and of the adaptive switch with its own share."""
+    shelf = asked.shelf.beside("trainings")
+    out: dict[str, Any] = {}
+    for share in SHARES:
+        if share == 0:
+            arm = Arm(METHOD)
+        elif share == 1:
+            arm = Arm(None, prior)
+        else:
+            arm = Arm(METHOD, prior, switch=round(share * sizes.steps))
+        out[f"{share:g}"] = curve(shelf, data, sizes, repeat, arm)["accuracies"][-1]
+    made = curve(shelf, data, sizes, repeat, Arm(METHOD, prior))
+    out["adaptive"] = made["accuracies"][-1]
+    out["share"] = 1.0 if made["switched_at"] is None else made["switched_at"] / sizes.steps
+    return out
+
+
+def values(found: Sequence[Found], prior: str, share: str) -> list[float]:
+    """Of the seeds."""
+    return [one[prior][share] for one in found]
+
+
+def table(found: Sequence[Found], known: Sequence[str]) -> list[str]:
+    """Accuracy by prior and share."""
+    lines = [
+        "| share of stage 1 | " + " | ".join(f"{share:.0%}" for share in SHARES) + " | adaptive | its share |",
+        "|---" * (len(SHARES) + 3) + "|",
+    ]
+    for prior in known:
+        cells = [interval(values(found, prior, f"{share:g}"), 1) for share in SHARES]
+        adaptive, chosen = interval(values(found, prior, "adaptive"), 1), np.mean(values(found, prior, "share"))
+        lines.append(f"| {CALLED[prior]} | {' | '.join(cells)} | {adaptive} | {chosen:.0%} |")
+    return lines
+
+
+def verdict(found: Sequence[Found], known: Sequence[str]) -> list[str]:
+    """How far the adaptive switch is from the best fixed share, which is named after the fact."""
+    lines = ["Claim: the adaptive switch suits strong and weak priors alike; no fixed share does."]
+    for prior in known:
+        means = {share: np.mean(values(found, prior, f"{share:g}")) for share in SHARES}
+        best = max(means, key=means.__getitem__)
+        gap = difference(np.array(values(found, prior, f"{best:g}")), np.array(values(found, prior, "adaptive")))
+        word = "worse by its interval" if gap.centre - gap.half_width > 0 else "not told apart from it"
+        lines.append(
+            f"{CALLED[prior]}: the best fixed share is {best:.0%}; the adaptive switch is {word} "
+            f"({gap.centre:+.1f} ± {gap.half_width:.1f} points for the fixed one, which was picked after the fact)."
+        )
+    return lines
+
+
+def drawing(found: Sequence[Found], known: Sequence[str]) -> Figure:
+    """Accuracy against the share of stage 1; the adaptive switch at its own share."""
+    figure, (axes,) = panels(1, 3.0)
+    for prior, colour in zip(known, COLOURS, strict=False):
+        means = [np.mean(values(found, prior, f"{share:g}")) for share in SHARES]
+        axes.plot(SHARES, means, color=colour, marker="o", markersize=4)
+        axes.plot(np.mean(values(found, prior, "share")), np.mean(values(found, prior, "adaptive")), "D", color=colour)
+        axes.annotate(
+            CALLED[prior],
+            (1, means[-1]),
+            xytext=(-4, 7),
+            textcoords="offset points",
+            fontsize=8,
+            color=colour,
+            ha="right",
+        )
+    axes.set_xlabel("share of training that is stage 1 (diamonds: the adaptive switch)")
+    axes.set_ylabel("accuracy of a linear probe, %")
+    return figure

@@ -1,0 +1,245 @@
+"""What the parts of this study train, once each: a backbone by a method, from targets, or by both, probed on the way.
+
+A seed draws the images, the student's weights, batches and views; all arms of a seed share them. Arms of one seed that
+begin with the same stage 1 share it too: it is trained once, kept at its switch, and each method goes on from there,
+which gives the very weights of a whole run. Times are of the processor, one thread, probing left out: on a machine with
+other work the clock would say little.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import winnow as wn
+from winnow import seeds, store
+
+from ..shelf import Shelf
+from . import priors
+
+PLAIN, SWITCHED, STAGE_1 = "plain", "accelerated", "stage 1 only"
+OWN, SHUFFLED = "own initial weights", "shuffled"
+PRIORS = {
+    "efficientnet": priors.efficientnet,
+    "resnet20": lambda: priors.cifar_resnet(20),
+    "resnet56": lambda: priors.cifar_resnet(56),
+}
+CALLED = {
+    "efficientnet": "EfficientNet-Lite0 (ImageNet)",
+    "resnet20": "ResNet-20 (CIFAR-10)",
+    "resnet56": "ResNet-56 (CIFAR-10)",
+    OWN: "the student's own initial weights",
+}
+ELSEWHERE = {"cifar10": "efficientnet", "fashion-mnist": "resnet56"}  # priors that never saw the labels of the data
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The protocol of METHODS 5.4. The paper: 50,000 images, ResNet-18, 39,000 steps for its 100 % budget."""
+
+    images: int = 5000
+    test: int = 10_000
+    steps: int = 800
+    stops: tuple[int, ...] = (200, 400, 600, 800)
+    batch: int = 128
+    width: int = 32
+    dim: int = 128
+    probe_epochs: int = 50
+
+    def planned(self, steps: int) -> Sizes:
+        """The same for another length, probed at its end alone."""
+        return replace(self, steps=steps, stops=(steps,))
+
+
+QUICK = Sizes(images=64, test=60, steps=6, stops=(3, 6), batch=16, width=4, dim=4, probe_epochs=2)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One training.
+
+    Attributes
+    ----------
+    method
+        A self-supervised method, or None for stage 1 to the end.
+    prior
+        Where the targets come from; None for the method alone.
+    shuffled
+        Whether the targets were dealt out among the images at random: the control.
+    switch
+        As `wn.relabel.accelerate` takes it; None stays in stage 1.
+    """
+
+    method: str | None
+    prior: str | None = None
+    shuffled: bool = False
+    switch: str | int | None = "adaptive"
+
+
+def curve(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Mapping[str, Any]:
+    """Steps, seconds and probe accuracy at each stop, the switch, and the seconds that making the targets took."""
+    settings = {"data": data, "sizes": asdict(sizes), "repeat": repeat, "arm": asdict(arm), "side": priors.SIDE}
+    return shelf.keep("curves", settings, lambda _: trained(shelf, data, sizes, repeat, arm))
+
+
+def untrained(shelf: Shelf, data: str, sizes: Sizes, repeat: int) -> float:
+    """Accuracy of a probe on the student's initial weights."""
+    settings = {"data": data, "sizes": asdict(replace(sizes, steps=0, stops=())), "repeat": repeat}
+    return shelf.keep("untrained", settings, lambda _: read(data, sizes, repeat, beginner(data, sizes, repeat)))
+
+
+def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Mapping[str, Any]:
+    """Train one arm and probe it at its stops."""
+    images, _ = drawn(data, sizes, repeat)
+    made, paid = None, 0.0
+    if arm.prior is not None:
+        made, paid = aims(shelf, data, sizes, repeat, arm.prior, arm.shuffled)
+    steps, seconds, accuracies = [], [], []
+    pause, begun = 0.0, time.process_time()
+    before, start = 0.0, None
+    if arm.method is not None and made is not None and arm.switch == "adaptive":
+        early = curve(shelf, data, sizes, repeat, replace(arm, method=None))
+        start = first_stage(shelf, data, sizes, repeat, replace(arm, method=None))
+        at = start.switched_at
+        for place, step in enumerate(early["steps"]):
+            if at is None or step <= at:
+                steps.append(step)
+                seconds.append(early["seconds"][place])
+                accuracies.append(early["accuracies"][place])
+        if at is None:
+            return {**early, "steps": steps, "seconds": seconds, "accuracies": accuracies}
+        before, begun = at * early["seconds"][-1] / early["steps"][-1], time.process_time()
+
+    def look(step: int, backbone: nn.Module) -> None:
+        nonlocal pause
+        now = time.process_time()
+        if step not in steps:
+            steps.append(step)
+            seconds.append(before + now - begun - pause)
+            accuracies.append(read(data, sizes, repeat, backbone))
+        pause += time.process_time() - now
+
+    out = None if start is not None or arm.method is not None else folder(shelf, data, sizes, repeat, arm)
+    found = wn.relabel.accelerate(
+        arm.method,
+        images,
+        made,
+        recipe(sizes),
+        backbone=network(images.shape, sizes),
+        steps=sizes.steps,
+        switch=arm.switch,
+        seed=own_seed(data, repeat),
+        checkpoints=sizes.stops,
+        at_checkpoint=look,
+        start=start,
+        out=out,
+    )
+    return {
+        "steps": steps,
+        "seconds": seconds,
+        "accuracies": accuracies,
+        "switched_at": found.switched_at,
+        "targets": paid,
+    }
+
+
+def first_stage(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Any:
+    """The stage 1 that `curve` has trained, with its state at the switch."""
+    images, _ = drawn(data, sizes, repeat)
+    return wn.relabel.accelerate(
+        None,
+        images,
+        aims(shelf, data, sizes, repeat, str(arm.prior), arm.shuffled)[0],
+        recipe(sizes),
+        backbone=network(images.shape, sizes),
+        steps=sizes.steps,
+        switch=arm.switch,
+        seed=own_seed(data, repeat),
+        out=folder(shelf, data, sizes, repeat, arm),
+    )
+
+
+def aims(shelf: Shelf, data: str, sizes: Sizes, repeat: int, prior: str, shuffled: bool) -> tuple[Any, float]:
+    """Targets of one seed's images by a prior, made once, and the processor seconds that it took then."""
+    where = folder(shelf, data, sizes, repeat, prior) / "targets.parquet"
+    where.parent.mkdir(parents=True, exist_ok=True)
+    settings = {"data": data, "repeat": repeat, "prior": prior, "file": where.parent.name}
+    _, paid = shelf.timed("targets", settings, lambda _: asked_of(prior, where, data, sizes, repeat).dim)
+    made = wn.relabel.Targets.load(where)
+    return (made.shuffled(own_seed(data, repeat)) if shuffled else made), paid
+
+
+def asked_of(prior: str, where: Path, data: str, sizes: Sizes, repeat: int) -> Any:
+    """Ask a prior for its targets."""
+    images, _ = drawn(data, sizes, repeat)
+    how: dict[str, Any] = {}
+    if prior == OWN:
+        module = beginner(data, sizes, repeat)
+    else:
+        module = PRIORS[prior]()
+        channels = images.shape[0]
+        scale = (priors.IMAGENET_MEAN, priors.IMAGENET_STD)
+        how = dict(zip(("mean", "std"), scale if channels == 3 else ((np.mean(one),) for one in scale), strict=True))
+    width = module(torch.zeros(1, *images.shape)).shape[1]
+    return wn.relabel.targets(images, module, min(sizes.dim, width), out=where, **how)
+
+
+def read(data: str, sizes: Sizes, repeat: int, backbone: nn.Module) -> float:
+    """Accuracy of a linear probe, in per cent."""
+    images, test = drawn(data, sizes, repeat)
+    study = wn.probe(images, {"student": backbone}, test=test, seeds=[repeat], epochs=sizes.probe_epochs)
+    return 100 * study.outcomes[0].value
+
+
+@cache
+def drawn(data: str, sizes: Sizes, repeat: int) -> tuple[wn.Source, wn.Source]:
+    """The images of a seed, and the test images, which are the same for all."""
+    train, test = wn.open(data), wn.open(data, split="test")
+    rng = seeds.stream(own_seed(data, repeat), "images")
+    places = rng.choice(len(train), min(sizes.images, len(train)), replace=False)
+    exam = seeds.stream(0, "rela", "test").permutation(len(test))[: sizes.test]
+    return train.at(np.sort(places)), test.at(np.sort(exam))
+
+
+def network(shape: tuple[int, ...], sizes: Sizes) -> nn.Module:
+    """The student: four convolutions, 4 x width features; its weights are those of the seed that builds it."""
+    made = wn.models.build("convnet", classes=2, shape=shape, width=sizes.width)
+    made.set_submodule(wn.models.feature_layer(made), nn.Identity())
+    return made
+
+
+def beginner(data: str, sizes: Sizes, repeat: int) -> nn.Module:
+    """The student with the initial weights that it has in every arm of a seed."""
+    images, _ = drawn(data, sizes, repeat)
+    return wn.models.build(network(images.shape, sizes), classes=1, seed=own_seed(data, repeat)).eval()
+
+
+def recipe(sizes: Sizes) -> wn.Recipe:
+    """AdamW at .001 with weight decay .01 and no schedule, as the paper has it."""
+    return wn.Recipe(batch=sizes.batch, optimizer="adamw", lr=1e-3, weight_decay=0.01, schedule="constant")
+
+
+def own_seed(data: str, repeat: int) -> int:
+    """The seed of everything random in one repeat."""
+    return seeds.number(0, "rela", data, repeat) % 2**31
+
+
+def folder(shelf: Shelf, data: str, sizes: Sizes, repeat: int, what: Arm | str) -> Path:
+    """Where something of a seed is kept, named by all that decides it."""
+    about = asdict(what) if isinstance(what, Arm) else {"prior": what, "side": priors.SIDE}
+    named = asdict(sizes) if isinstance(what, Arm) else {"images": sizes.images, "dim": sizes.dim, "width": sizes.width}
+    word = what.prior if isinstance(what, Arm) else what
+    return (
+        shelf.folder
+        / "stages"
+        / f"{data}-{repeat}"
+        / f"{str(word).replace(' ', '-')}-{store.fingerprint(about, named)[:10]}"
+    )
