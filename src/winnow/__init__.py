@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .artefacts import Scores, Signals, Source, Study, Subset
     from .data.opening import open
     from .evaluation.evaluating import evaluate
+    from .evaluation.proxy import proxy
     from .narrowing import narrow
     from .pipeline import explain, plan, prune
     from .scores.scoring import list_scores, score
@@ -48,6 +49,7 @@ _HOMES = {
     "observe": "signals.observing",
     "open": "data.opening",
     "plan": "pipeline",
+    "proxy": "evaluation.proxy",
     "prune": "pipeline",
     "score": "scores.scoring",
     "select": "selectors.selecting",
@@ -77,6 +79,7 @@ __all__ = [
     "observe",
     "open",
     "plan",
+    "proxy",
     "prune",
     "score",
     "select",

@@ -30,7 +30,7 @@ ONE_HOME = {
     "ray": "engine/ray.py",
 }
 # No package may bear the name of a public function: importing it would hide the function.
-PUBLIC_FUNCTIONS = {"open", "observe", "embed", "score", "select", "prune", "plan", "evaluate", "narrow"}
+PUBLIC_FUNCTIONS = {"open", "observe", "embed", "score", "select", "prune", "plan", "evaluate", "narrow", "proxy"}
 
 
 def modules() -> list[Path]:

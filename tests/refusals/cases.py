@@ -130,6 +130,10 @@ CASES = [
     ("removing everything", "wn.influence.prune_by_count(np.eye(4), 4)"),
     ("a bound of zero", "wn.influence.prune_by_bound(np.eye(4), 0, 2)"),
     ("a head that is not there", "wn.influence.from_model(torch.nn.Linear(2, 2), 'head', np.eye(2), [0, 1], 0.1)"),
+    (
+        "too few networks to rank",
+        "wn.proxy(src, {'mine': wn.Subset(src.ids[:9])}, test=src, networks=['mlp'])",
+    ),
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),

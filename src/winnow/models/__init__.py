@@ -1,12 +1,13 @@
 """Models: small reference networks, anyone's own module, and the bridge to torchvision and timm.
 
 `build` is the door; `choose` is what `auto` means; `feature_layer` and `features_of` say where a network's
-representation is and fetch it.
+representation is and fetch it; `small_networks` names a space to search.
 """
 
 from __future__ import annotations
 
 from .building import NETWORKS, build, choose
 from .features import eval_mode, feature_layer, features_of
+from .space import small_networks
 
-__all__ = ["NETWORKS", "build", "choose", "eval_mode", "feature_layer", "features_of"]
+__all__ = ["NETWORKS", "build", "choose", "eval_mode", "feature_layer", "features_of", "small_networks"]
