@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression clean
+.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression influence clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ lpntk: setup  ## the lpNTK study of the docs: MNIST and Fashion-MNIST, about an 
 
 compression: setup  ## the compression study of the docs, about half an hour of one core
 	$(BIN)/python -m studies.compression --out runs/compression
+
+influence: setup  ## the influence study of the docs: certificates against retraining, and the paper's figures
+	$(BIN)/python -m studies.influence --out runs/influence
 
 clean:  ## remove what was built; runs stay
 	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .data.opening import open
     from .evaluation.evaluating import evaluate
     from .evaluation.probing import probe
+    from .evaluation.proxy import proxy
     from .narrowing import narrow
     from .pipeline import explain, plan, prune
     from .relabel.accelerator import Accelerator
@@ -52,6 +53,7 @@ _HOMES = {
     "open": "data.opening",
     "plan": "pipeline",
     "probe": "evaluation.probing",
+    "proxy": "evaluation.proxy",
     "prune": "pipeline",
     "score": "scores.scoring",
     "select": "selectors.selecting",
@@ -83,6 +85,7 @@ __all__ = [
     "open",
     "plan",
     "probe",
+    "proxy",
     "prune",
     "relabel",
     "score",

@@ -25,8 +25,8 @@ from winnow import seeds
 from winnow.artefacts.intervals import difference
 from winnow.training import Feed, train
 
-from .parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written
-from .parts import interval as shown
+from ..parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written
+from ..parts import interval as shown
 
 JUDGES = ("linear probe", "fine-tuned")
 METHOD = "moments"

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 import winnow as wn
 from winnow import seeds
 
-from .parts import COLOURS, INK, Asked, Part, exponent, panels
+from ..parts import COLOURS, INK, Asked, Part, panels
+from .parts import exponent
 
 Array = NDArray[np.float64]
 Case = tuple[int, int]

@@ -93,8 +93,8 @@ class Curve:
 def learned(model: nn.Module, on: Task, rule: Rule, seed: int, marks: Sequence[int]) -> Curve:
     """Train a network; the batches depend on the seed alone."""
     optimiser: torch.optim.Optimizer
-    if rule.optimiser == "Adam":
-        optimiser = torch.optim.Adam(model.parameters(), lr=rule.lr)
+    if rule.optimiser in ("Adam", "AdamW"):
+        optimiser = getattr(torch.optim, rule.optimiser)(model.parameters(), lr=rule.lr)
     else:
         momentum = 0.9 if rule.optimiser == "momentum" else 0.0
         optimiser = torch.optim.SGD(model.parameters(), lr=rule.lr, momentum=momentum)

@@ -1,4 +1,4 @@
-"""What the parts of this study share: the frame of all studies, ratios with their intervals, and exponents."""
+"""What the parts of this study share: ratios with their intervals, exponents, and what is said of a claim."""
 
 from __future__ import annotations
 
@@ -9,28 +9,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from winnow.artefacts.intervals import Interval, mean
-
-from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, WIDTH, Asked, Part, interval, panels, written
-
-__all__ = [
-    "COLOURS",
-    "FULL",
-    "INK",
-    "RANDOM",
-    "SOFT",
-    "WIDTH",
-    "Asked",
-    "Part",
-    "begun",
-    "exponent",
-    "holds",
-    "interval",
-    "panels",
-    "ratio",
-    "times",
-    "within",
-    "written",
-]
 
 
 def ratio(above: ArrayLike, below: ArrayLike, confidence: float = 0.95) -> Interval:

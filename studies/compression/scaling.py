@@ -23,22 +23,8 @@ from numpy.typing import NDArray
 from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
 
-from .parts import (
-    COLOURS,
-    FULL,
-    RANDOM,
-    Asked,
-    Part,
-    begun,
-    exponent,
-    holds,
-    interval,
-    panels,
-    ratio,
-    times,
-    within,
-    written,
-)
+from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels, written
+from .parts import begun, exponent, holds, ratio, times, within
 from .teacher import Rule, Teacher, trained
 from .training_set import chosen
 

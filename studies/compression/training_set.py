@@ -24,7 +24,8 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
-from .parts import COLOURS, FULL, RANDOM, Asked, Part, begun, holds, interval, panels, ratio, within
+from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels
+from .parts import begun, holds, ratio, within
 from .teacher import Points, Rule, Teacher, trained
 
 BOUND = 0.4

@@ -31,8 +31,9 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
+from ..parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written
 from .harmonic import learned, sub_network, task, wide
-from .parts import COLOURS, FULL, RANDOM, Asked, Part, begun, holds, panels, times, within, written
+from .parts import begun, holds, times, within
 from .teacher import Rule
 
 NEAR = 0.05

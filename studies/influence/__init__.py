@@ -1,1 +1,1 @@
-"""What the influence room promises, checked by retraining."""
+"""The claims of the dataset-pruning paper (Yang et al. 2023), redone, and certificates checked by retraining."""

@@ -31,7 +31,8 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import Interval, difference, mean
 
-from .parts import COLOURS, INK, RANDOM, Asked, Part, drawn, interval, panels, written
+from ..parts import COLOURS, INK, RANDOM, Asked, Part, interval, panels, written
+from .parts import drawn
 from .trainings import Plan, trained
 
 CLASSES = 10

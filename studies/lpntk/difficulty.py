@@ -33,7 +33,8 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import difference, mean
 
-from .parts import COLOURS, FULL, INK, SOFT, Asked, Part, drawn, interval, panels, written
+from ..parts import COLOURS, FULL, INK, SOFT, Asked, Part, interval, panels, written
+from .parts import drawn
 from .trainings import Plan, together, trained
 
 SIZES = (512, 256, 64, 16, 4, 1)  # paper: 4,096, then 1,024 and these

@@ -29,7 +29,8 @@ from matplotlib.figure import Figure
 import winnow as wn
 from winnow.artefacts.intervals import Interval, difference, mean
 
-from .parts import COLOURS, INK, RANDOM, SOFT, Asked, Part, drawn, panels, written
+from ..parts import COLOURS, INK, RANDOM, SOFT, Asked, Part, panels, written
+from .parts import drawn
 
 BATCH, ITERATIONS = 128, 50  # as the paper
 WARM_RATE = 0.1

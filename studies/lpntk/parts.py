@@ -1,4 +1,4 @@
-"""What the parts of this study share: the frame of all studies, and examples drawn for it."""
+"""What the parts of this study share: examples drawn for it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,6 @@ from numpy.typing import NDArray
 import winnow as wn
 from winnow import seeds
 from winnow.training import Feed
-
-from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, WIDTH, Asked, Part, interval, panels, written
-
-__all__ = [
-    "COLOURS",
-    "FULL",
-    "INK",
-    "RANDOM",
-    "SOFT",
-    "WIDTH",
-    "Asked",
-    "Part",
-    "drawn",
-    "interval",
-    "panels",
-    "written",
-]
 
 
 def drawn(data: str, size: int, *names: object, split: str = "train") -> tuple[torch.Tensor, NDArray[np.int64]]:

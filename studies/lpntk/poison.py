@@ -40,8 +40,9 @@ from winnow import seeds
 from winnow.pipeline.relating import far_out
 from winnow.training import Feed, Recipe, predict, train
 
+from ..parts import Asked, Part
 from . import confident
-from .parts import Asked, Part, drawn
+from .parts import drawn
 from .poison_tables import MEASURES, SETS, THRESHOLD, figure, table, verdict
 
 EXAMPLES, SHARE, FOLDS = 1200, 0.05, 5  # the paper flips nothing; it only says that flips would contradict

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from winnow.artefacts.intervals import Interval, difference, mean
 
-from .parts import COLOURS, INK, RANDOM, interval, panels
+from ..parts import COLOURS, INK, RANDOM, interval, panels
 
 THRESHOLD = 0.75  # of `relations`
 MEASURES = {

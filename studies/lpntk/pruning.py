@@ -38,7 +38,7 @@ from winnow import seeds
 from winnow.engine import Local
 from winnow.training import Feed, train
 
-from .parts import Asked, Part
+from ..parts import Asked, Part
 from .pruning_tables import Cells, figure, rows, table, verdict
 
 NETWORK = "lenet5"

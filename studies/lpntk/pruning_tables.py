@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from winnow.artefacts.intervals import Interval, difference, mean
 
-from .parts import COLOURS, INK, RANDOM, SOFT, panels, written
+from ..parts import COLOURS, INK, RANDOM, SOFT, panels, written
 
 Cells = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and situation, one entry a repeat
 

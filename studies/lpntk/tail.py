@@ -27,7 +27,8 @@ from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
 from winnow.training import Feed, Recipe, train
 
-from .parts import COLOURS, INK, SOFT, Asked, Part, drawn, interval, panels
+from ..parts import COLOURS, INK, SOFT, Asked, Part, interval, panels
+from .parts import drawn
 
 EXAMPLES, EPOCHS = 3000, 20  # about 300 a class; the paper has some 6,000 a class
 CENTRES = 0.1  # of each class, as the paper

@@ -27,10 +27,23 @@ ONE_HOME = {
     "transformers": "training/hf_callback.py",
     "pytorch_lightning": "training/lightning_callback.py",
     "lightning": "training/lightning_callback.py",
+    "lightly": "relabel/families.py",
     "ray": "engine/ray.py",
 }
 # No package may bear the name of a public function: importing it would hide the function.
-PUBLIC_FUNCTIONS = {"open", "observe", "embed", "score", "select", "prune", "plan", "evaluate", "narrow"}
+PUBLIC_FUNCTIONS = {
+    "open",
+    "observe",
+    "embed",
+    "score",
+    "select",
+    "prune",
+    "plan",
+    "evaluate",
+    "narrow",
+    "probe",
+    "proxy",
+}
 
 
 def modules() -> list[Path]:

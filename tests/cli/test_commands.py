@@ -26,6 +26,7 @@ COMMANDS = (
     "score",
     "select",
     "evaluate",
+    "proxy",
     "theory",
     "methods",
     "report",

@@ -30,9 +30,13 @@ NOT_PER_EXAMPLE = {
     "loss_influence": "the heads are trained on the examples present",
 }
 NO_DIRECTION = {"random": "it knows nothing of the example"}
-# A head learns no more of the planted hardness than its embeddings show: hard ones lie as often beyond their class's
-# centre as towards the others, and beyond it they are easy.
-WEAK_DIRECTION = {"influence_norm", "loss_influence"}
+# Scores of which the planted hardness shows only a part; their direction must still be far from chance.
+WEAK_DIRECTION = {
+    "influence_norm": "a head sees no hardness in what lies beyond its class's centre, away from the other classes: of "
+    "the hard ones that lie towards another class nearly all outrank the easy ones, of the rest a little over half do",
+    "loss_influence": "it is one component of the influence vector, along the slope of the held-out loss, and a long "
+    "vector may have a short component",
+}
 NO_RELIABILITY = dict.fromkeys(
     ("class_prototype", "influence_norm", "loss_influence"), "embeddings have no seeds and nothing is drawn"
 )
@@ -58,7 +62,9 @@ def test_higher_is_harder(name, made):
     if name in NO_DIRECTION:
         assert 0.35 < wins < 0.65
     else:
-        assert wins > (0.75 if name in WEAK_DIRECTION else 0.9), (
+        # By chance the share of pairs is a half, with this standard error (Mann and Whitney).
+        error = np.sqrt((hard.size + easy.size + 1) / (12 * hard.size * easy.size))
+        assert wins > (0.5 + 5 * error if name in WEAK_DIRECTION else 0.9), (
             f"a hard example outranks an easy one in only {wins:.2f} of pairs"
         )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from studies.compression import embeddings
 from studies.compression.embeddings import Sizes, table, verdict
-from studies.compression.parts import Asked
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 NOTE = {"dims": 3, "order": 1, "spread_lost": 0.25, "moment_error": 1e-15}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from studies.compression import scaling
-from studies.compression.parts import Asked
 from studies.compression.scaling import ARMS, Sizes, kept, table, verdict
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 SIZES = Sizes(points=(1000, 4000, 16_000))

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 from studies.compression import training_set
-from studies.compression.parts import Asked
 from studies.compression.teacher import Points, Rule, Students, Teacher, trained
 from studies.compression.training_set import ARMS, chosen, table, verdict
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 RULE = Rule("AdamW", 0.01, None, 10)

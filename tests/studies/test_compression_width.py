@@ -6,9 +6,9 @@ import torch
 from scipy.special import jv
 from studies.compression import width
 from studies.compression.harmonic import harmonic, learned, sub_network, task, wide
-from studies.compression.parts import Asked
 from studies.compression.teacher import Rule
 from studies.compression.width import ARMS, Case, distances, table, verdict
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 CASE = Case("easy", "tanh", Rule("SGD", 0.01, 32, 20))

@@ -3,8 +3,8 @@ import pytest
 import torch
 from studies.lpntk import companions
 from studies.lpntk.companions import ANY, COSINE, OWN, SORTS, Seen, Sizes, choice, compared, described, judged, tabled
-from studies.lpntk.parts import Asked
 from studies.lpntk.trainings import Plan
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from studies.lpntk import difficulty
 from studies.lpntk.difficulty import Setting, class_means, fall, further, judged, tabled
-from studies.lpntk.parts import Asked
 from studies.lpntk.trainings import Plan, together, trained
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 import winnow as wn

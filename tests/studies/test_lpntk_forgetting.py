@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 from studies.lpntk import forgetting
-from studies.lpntk.parts import Asked
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 

@@ -3,8 +3,8 @@ import struct
 import numpy as np
 import pytest
 from studies.lpntk import pruning
-from studies.lpntk.parts import Asked
 from studies.lpntk.pruning_tables import figure, rows, table, verdict
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 import winnow as wn

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from studies.lpntk import tail
-from studies.lpntk.parts import Asked
+from studies.parts import Asked
 from studies.shelf import Shelf
 
 import winnow as wn

@@ -15,7 +15,7 @@ import typer
 from .. import __version__
 from ..errors import WinnowError
 from ..progress import shown
-from . import evaluate, explain, methods, narrow, observe, plan, prune, relabel, report, score, select, theory
+from . import evaluate, explain, methods, narrow, observe, plan, proxy, prune, relabel, report, score, select, theory
 
 __all__ = ["app", "main"]
 
@@ -31,7 +31,21 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
 )
-for command in (prune, plan, observe, score, select, evaluate, methods, report, explain, theory, narrow, relabel):
+for command in (
+    prune,
+    plan,
+    observe,
+    score,
+    select,
+    evaluate,
+    proxy,
+    methods,
+    report,
+    explain,
+    theory,
+    narrow,
+    relabel,
+):
     command.register(app)
 
 

@@ -6,6 +6,8 @@ Torch's global random state is left as it was found, so that building a model ne
 from __future__ import annotations
 
 import inspect
+import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from .features import eval_mode
 from .networks import convnet, lenet5, mlp
 from .own import copied, made
 from .resnet import resnet20, resnet56
+from .space import smallconv
 from .weights import load_weights
 
 __all__ = ["NETWORKS", "Network", "build", "choose"]
@@ -48,6 +51,7 @@ NETWORKS = {
     "mlp": Network(mlp, (784,)),
     "lenet5": Network(lenet5, (1, 28, 28)),
     "convnet": Network(convnet, (3, 32, 32)),
+    "smallconv": Network(smallconv, (3, 32, 32)),
     "resnet20": Network(resnet20, (3, 32, 32)),
     "resnet56": Network(resnet56, (3, 32, 32)),
 }
@@ -68,8 +72,9 @@ def build(
     Parameters
     ----------
     name
-        `mlp`, `lenet5`, `convnet`, `resnet20`, `resnet56`, `auto`, `torchvision:NAME` or `timm:NAME`; or a
-        torch module, which is copied and started afresh; or a function without arguments that makes one.
+        `mlp`, `lenet5`, `convnet`, `smallconv`, `resnet20`, `resnet56`, `auto`, `torchvision:NAME` or `timm:NAME`;
+        or a torch module, which is copied and started afresh; or a function without arguments that makes one.
+        Options of a network of winnow's own may be part of its name: `convnet:width=16`.
     classes
         Number of outputs: classes, or the outputs of a regression.
     shape
@@ -101,7 +106,7 @@ def build(
             model = _own(name, fresh, options)
     if weights is not None:
         load_weights(model, weights, label)
-    if size is not None and label not in (*NETWORKS, "auto"):
+    if size is not None and label.partition(":")[0] not in (*NETWORKS, "auto"):
         _try(model, size, classes, label)
     return model
 
@@ -158,6 +163,8 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
         if shape is None:
             raise InputError("shape of network 'auto' must be given: it chooses the network.")
         name = choose(shape, classes=classes)
+    if colon and library in NETWORKS:
+        name, options = library, {**_written(name, inner), **options}
     if name not in NETWORKS:
         raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME"])
     network = NETWORKS[name]
@@ -165,6 +172,20 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
         if option not in network.options:
             raise UnknownNameError.of(f"option of network {name!r}:", option, network.options or ["(none)"])
     return network.make(classes, network.shape if shape is None else shape, **options)
+
+
+def _written(name: str, text: str) -> dict[str, Any]:
+    """Options written behind a network's name; numbers and lists are read as JSON, the rest as words."""
+    found: dict[str, Any] = {}
+    for pair in re.split(r",(?=\w+=)", text):
+        option, equals, value = pair.partition("=")
+        if not equals or not option or option in found:
+            raise InputError(f"options in the name of a network must be option=value, each once; got {name!r}.")
+        try:
+            found[option] = json.loads(value)
+        except ValueError:
+            found[option] = value
+    return found
 
 
 def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from .accelerating import Pretrained, accelerate
     from .accelerator import Accelerator
     from .artefact import Targets
+    from .comparison import Comparison
     from .distance import compare, representation_distance
     from .labelling import SoftLabels, soft_labels
     from .making import targets
 
 _HOMES = {
     "Accelerator": "accelerator",
+    "Comparison": "comparison",
     "Pretrained": "accelerating",
     "SoftLabels": "labelling",
     "Targets": "artefact",
@@ -31,6 +33,7 @@ _HOMES = {
 
 __all__ = [
     "Accelerator",
+    "Comparison",
     "Pretrained",
     "SoftLabels",
     "Targets",

@@ -13,7 +13,7 @@ from .pool import Choice, Pool
 if TYPE_CHECKING:
     from ..influence import FittedHead, Influence
 
-__all__ = ["head_of", "influence", "told"]
+__all__ = ["head_of", "influence", "length_of", "moves_of", "told"]
 
 TOLD = ("linear", "newton", "corrected", "printed", "random", "curvature", "convention", "damping", "moves", "covers")
 
@@ -60,7 +60,7 @@ def influence(
     if size == pool.n:
         return Choice(np.arange(size), certificate={"removed": 0, "head_length": length_of(head)})
     found = prune_by_count(
-        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=_moves(moves, owner)
+        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=moves_of(moves, owner)
     )
     kept = np.setdiff1d(np.arange(pool.n), found.removed)
     return Choice(kept, certificate=told(found.certificate, head))
@@ -88,5 +88,6 @@ def length_of(head: FittedHead) -> float:
     return float(np.linalg.norm(head.theta))
 
 
-def _moves(moves: object, owner: str) -> int | None:
+def moves_of(moves: object, owner: str) -> int | None:
+    """How many swaps were asked for, if that was said."""
     return None if moves is None else checks.integer("moves", owner, moves, low=0)

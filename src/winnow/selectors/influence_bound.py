@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import checks, registry
-from .influence import head_of, length_of, told
+from .influence import head_of, length_of, moves_of, told
 from .pool import Choice, Pool
 
 __all__ = ["influence_bound"]
@@ -40,18 +40,16 @@ def influence_bound(
         Of the solver.
     epsilon
         The largest change allowed, as a share of the head's length; above 0.
-    damping
-        The regulariser of the head, above 0.
-    stratify
-        Whether each class keeps its share exactly, to the nearest whole number.
+    damping, stratify
+        As `influence` has them.
     moves
-        Swaps to try for each size; None takes as many as the calibration did.
+        Likewise, for each size that is tried.
     """
     from ..influence import prune_by_bound, prune_by_count
 
     owner = "selector 'influence_bound'"
     share = checks.number("epsilon", owner, epsilon, low=0.0, open_low=True)
-    tries = None if moves is None else checks.integer("moves", owner, moves, low=0)
+    tries = moves_of(moves, owner)
     vectors, head, labels = head_of(pool, damping, owner)
     length = length_of(head)
     if size == pool.n:

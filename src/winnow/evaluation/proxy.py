@@ -1,0 +1,149 @@
+"""proxy: does a search over networks on a small set find what a search on the full data finds?
+
+Every network of a space is trained on the full data and on each proxy set, seed by seed, through `evaluate`; what is
+made of the results is `ProxyStudy`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import checks
+from ..artefacts import Source, Study, record
+from ..data.holdout import hold_out
+from ..engine import Engine, engine_of
+from ..errors import InputError
+from ..models import small_networks
+from ..progress import track
+from ..seeds import several
+from ..store import Run
+from ..training import Recipe, hold
+from ..training.recipe import recipe_of
+from .estimators import describe, is_estimator
+from .evaluating import Subsets, evaluate, network_of
+from .exams import exam, exams, trainable
+from .proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
+from .trainings import file_name, json_ready
+
+__all__ = ["ProxyStudy", "proxy"]
+
+
+def proxy(
+    source: Source,
+    subsets: Subsets,
+    *,
+    test: Source | Mapping[str, Source],
+    networks: Sequence[str] | Mapping[str, Any] | None = None,
+    recipe: Recipe | None = None,
+    seeds: int | Sequence[int] = 3,
+    match_iterations: float = 0.0,
+    random: bool = True,
+    seed: int = 0,
+    out: str | Path | None = None,
+    engine: Engine | None = None,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
+) -> ProxyStudy:
+    """Search a space of networks on small sets and on the full data, and compare what is found.
+
+    Parameters
+    ----------
+    source
+        The full data that the subsets were chosen from.
+    subsets
+        The proxy sets by name, as `evaluate` takes them: each a Subset, or one a seed.
+    test
+        Test data, divided in two halves by id and class, whatever its order: `choose` ranks networks, `judge` measures
+        them. Or a mapping that gives these two.
+    networks
+        The space: names that `models.build` takes, or models by name, at least three; `models.small_networks()` unless
+        given.
+    recipe
+        How to train them all.
+    seeds
+        How many trainings of each network on each set, or their seeds. One seed has no noise ceiling.
+    match_iterations
+        0 trains on every set for the same epochs, 1 for the same number of steps; a proxy saves time below 1 only.
+    random
+        Whether to add a random subset for each size, drawn anew for each seed.
+    seed
+        Decides everything random together with `seeds`.
+    out
+        A run directory: each network has its study in a folder of its own, so that a search that was stopped goes on,
+        and one with more networks, seeds or subsets trains only what is missing.
+    engine
+        Where trainings run.
+    costs
+        What each subset cost to find: seconds by stage, as for `evaluate`. Counted once for the whole search.
+    """
+    trainable("proxy", source)
+    tests = _halves(source, test)
+    space = _space(source, networks)
+    how = recipe_of("proxy", recipe)
+    numbers = several("proxy", seeds)
+    checks.number("match_iterations", "proxy", match_iterations, low=0, high=1)
+    checks.integer("seed", "proxy", seed, low=0)
+    runner = engine_of("proxy", engine)
+    if not isinstance(subsets, Mapping) or not subsets:
+        raise InputError("subsets of proxy must be a mapping from names to Subsets, at least one.")
+    settings = {
+        "networks": {name: json_ready(describe(model)) for name, model in space.items()},
+        "recipe": how.settings(),
+        "seeds": numbers,
+        "match_iterations": float(match_iterations),
+        "seed": seed,
+    }
+    prints = {name: found.fingerprint for name, found in tests.items()}
+    held, exam_sets = hold(source), {name: hold(found) for name, found in tests.items()}
+    studies: dict[str, Study] = {}
+    with Run.opened(out, {"command": "proxy", "source": source.fingerprint, **settings, "tests": prints}) as run:
+        for name, model in track(list(space.items()), "networks"):
+            studies[name] = evaluate(
+                held,
+                subsets,
+                test=exam_sets,
+                model=model,
+                recipe=recipe,
+                seeds=numbers,
+                match_iterations=match_iterations,
+                random=random,
+                seed=seed,
+                out=None if run.path is None else run.path / "networks" / file_name(name),
+                engine=runner,
+                costs=costs,
+            )
+        inputs = next(iter(studies.values())).provenance["inputs"]
+        found = ProxyStudy(studies, json_ready(record("proxy", settings, inputs)))
+        return run.put("proxy", found, 0.0, key=found.provenance)
+
+
+def _halves(source: Source, test: object) -> dict[str, Source]:
+    if isinstance(test, Source):
+        whole = exam("test", "proxy", source, test)
+        return dict(zip((CHOOSE, JUDGE), hold_out(whole, 0.5, names=(CHOOSE, JUDGE)), strict=True))
+    given = exams("proxy", source, test)
+    if set(given) != {CHOOSE, JUDGE}:
+        raise InputError(f"test of proxy must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}.")
+    if given[CHOOSE].fingerprint == given[JUDGE].fingerprint:
+        raise InputError(f"test sets {CHOOSE!r} and {JUDGE!r} of proxy must be different data; both are the same.")
+    return {name: given[name] for name in (CHOOSE, JUDGE)}
+
+
+def _space(source: Source, networks: object) -> dict[str, Any]:
+    """The networks by name, each built once so that one that does not fit is refused before any training."""
+    if networks is None:
+        networks = small_networks()
+    if isinstance(networks, Mapping):
+        found = dict(networks)
+    elif isinstance(networks, Sequence) and not isinstance(networks, str):
+        found = {name: name for name in networks if isinstance(name, str)}
+        if len(found) != len(networks):
+            raise InputError("networks of proxy must be names that differ, or a mapping from names to models.")
+    else:
+        raise InputError(f"networks of proxy must be a sequence of names or a mapping; got {type(networks).__name__}.")
+    if any(not isinstance(name, str) or not name.strip() for name in found):
+        raise InputError("names of the networks of proxy must be words.")
+    if len(found) < FEWEST:
+        raise InputError(f"networks of proxy must be at least {FEWEST}, or there is no ranking; got {len(found)}.")
+    return {name: model if is_estimator(model) else network_of(source, model) for name, model in found.items()}
