@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression influence clean
+.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression influence rela clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ lpntk: setup  ## the lpNTK study of the docs: MNIST and Fashion-MNIST, about an 
 
 compression: setup  ## the compression study of the docs, about half an hour of one core
 	$(BIN)/python -m studies.compression --out runs/compression
+
+rela: setup  ## the study of targets from prior models; several hours of one core, goes on where it stopped
+	$(BIN)/python -m studies.rela --out runs/rela
 
 influence: setup  ## the influence study of the docs: certificates against retraining, and the paper's figures
 	$(BIN)/python -m studies.influence --out runs/influence
