@@ -12,7 +12,7 @@ from winnow.progress import shown
 
 from ..running import run
 
-PARTS = ("properties", "schedule", "budgets", "methods", "labels")
+PARTS = ("properties", "claim", "methods", "budgets", "schedule", "labels")
 
 
 def main() -> None:

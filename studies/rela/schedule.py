@@ -81,7 +81,9 @@ def verdict(found: Sequence[Found], known: Sequence[str]) -> list[str]:
         means = {share: np.mean(values(found, prior, f"{share:g}")) for share in SHARES}
         best = max(means, key=means.__getitem__)
         gap = difference(np.array(values(found, prior, f"{best:g}")), np.array(values(found, prior, "adaptive")))
-        word = "worse by its interval" if gap.centre - gap.half_width > 0 else "not told apart from it"
+        word = "not told apart from it"
+        if gap.excludes_zero:
+            word = "worse by its interval" if gap.centre > 0 else "better by its interval"
         lines.append(
             f"{CALLED[prior]}: the best fixed share is {best:.0%}; the adaptive switch is {word} "
             f"({gap.centre:+.1f} ± {gap.half_width:.1f} points for the fixed one, which was picked after the fact)."

@@ -2,12 +2,14 @@
 
 A seed draws the images, the student's weights, batches and views; all arms of a seed share them. Arms of one seed that
 begin with the same stage 1 share it too: it is trained once, kept at its switch, and each method goes on from there,
-which gives the very weights of a whole run. Times are of the processor, one thread, probing left out: on a machine with
-other work the clock would say little.
+which gives the very weights of a whole run. Times are of the processor, one thread, probing and imports left out: on a
+machine with other work the clock would say little. A training that was killed begins anew, so that its time is whole.
 """
 
 from __future__ import annotations
 
+import importlib
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +23,7 @@ from torch import nn
 
 import winnow as wn
 from winnow import seeds, store
+from winnow.relabel.states import State
 
 from ..shelf import Shelf
 from . import priors
@@ -98,17 +101,18 @@ def untrained(shelf: Shelf, data: str, sizes: Sizes, repeat: int) -> float:
 
 def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Mapping[str, Any]:
     """Train one arm and probe it at its stops."""
+    torch.set_num_threads(1)
     images, _ = drawn(data, sizes, repeat)
     made, paid = None, 0.0
     if arm.prior is not None:
         made, paid = aims(shelf, data, sizes, repeat, arm.prior, arm.shuffled)
+    if arm.method is not None:
+        importlib.import_module("winnow.relabel.families")  # takes seconds, which are not the first method's own
     steps, seconds, accuracies = [], [], []
-    pause, begun = 0.0, time.process_time()
     before, start = 0.0, None
     if arm.method is not None and made is not None and arm.switch == "adaptive":
         early = curve(shelf, data, sizes, repeat, replace(arm, method=None))
-        start = first_stage(shelf, data, sizes, repeat, replace(arm, method=None))
-        at = start.switched_at
+        at = early["switched_at"]
         for place, step in enumerate(early["steps"]):
             if at is None or step <= at:
                 steps.append(step)
@@ -116,7 +120,9 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
                 accuracies.append(early["accuracies"][place])
         if at is None:
             return {**early, "steps": steps, "seconds": seconds, "accuracies": accuracies}
-        before, begun = at * early["seconds"][-1] / early["steps"][-1], time.process_time()
+        start = State.load(beginning(shelf, data, sizes, repeat, arm))
+        before = at * early["seconds"][-1] / early["steps"][-1]
+    pause, begun = 0.0, time.process_time()
 
     def look(step: int, backbone: nn.Module) -> None:
         nonlocal pause
@@ -127,7 +133,6 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
             accuracies.append(read(data, sizes, repeat, backbone))
         pause += time.process_time() - now
 
-    out = None if start is not None or arm.method is not None else folder(shelf, data, sizes, repeat, arm)
     found = wn.relabel.accelerate(
         arm.method,
         images,
@@ -140,8 +145,9 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
         checkpoints=sizes.stops,
         at_checkpoint=look,
         start=start,
-        out=out,
     )
+    if found.start is not None:
+        found.start.save(beginning(shelf, data, sizes, repeat, arm))
     return {
         "steps": steps,
         "seconds": seconds,
@@ -151,43 +157,40 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
     }
 
 
-def first_stage(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Any:
-    """The stage 1 that `curve` has trained, with its state at the switch."""
-    images, _ = drawn(data, sizes, repeat)
-    return wn.relabel.accelerate(
-        None,
-        images,
-        aims(shelf, data, sizes, repeat, str(arm.prior), arm.shuffled)[0],
-        recipe(sizes),
-        backbone=network(images.shape, sizes),
-        steps=sizes.steps,
-        switch=arm.switch,
-        seed=own_seed(data, repeat),
-        out=folder(shelf, data, sizes, repeat, arm),
-    )
+def beginning(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Path:
+    """Where the state of stage 1 at its switch is kept, for every method that begins with it."""
+    return folder(shelf, data, sizes, repeat, replace(arm, method=None)) / "switch.safetensors"
 
 
 def aims(shelf: Shelf, data: str, sizes: Sizes, repeat: int, prior: str, shuffled: bool) -> tuple[Any, float]:
     """Targets of one seed's images by a prior, made once, and the processor seconds that it took then."""
     where = folder(shelf, data, sizes, repeat, prior) / "targets.parquet"
-    where.parent.mkdir(parents=True, exist_ok=True)
+    module = None if where.exists() else loaded(prior, data, sizes, repeat)  # before the clock, for the imports in it
+
+    def ask(_: int) -> int:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=where.parent) as place:  # what a killed run left would shorten the time
+            made = asked_of(module or loaded(prior, data, sizes, repeat), Path(place, where.name), data, sizes, repeat)
+            Path(place, where.name).replace(where)
+        return made.dim
+
     settings = {"data": data, "repeat": repeat, "prior": prior, "file": where.parent.name}
-    _, paid = shelf.timed("targets", settings, lambda _: asked_of(prior, where, data, sizes, repeat).dim)
+    _, paid = shelf.timed("targets", settings, ask)
     made = wn.relabel.Targets.load(where)
     return (made.shuffled(own_seed(data, repeat)) if shuffled else made), paid
 
 
-def asked_of(prior: str, where: Path, data: str, sizes: Sizes, repeat: int) -> Any:
+def loaded(prior: str, data: str, sizes: Sizes, repeat: int) -> nn.Module:
+    """A prior with its weights."""
+    return beginner(data, sizes, repeat) if prior == OWN else PRIORS[prior]()
+
+
+def asked_of(module: nn.Module, where: Path, data: str, sizes: Sizes, repeat: int) -> Any:
     """Ask a prior for its targets."""
     images, _ = drawn(data, sizes, repeat)
     how: dict[str, Any] = {}
-    if prior == OWN:
-        module = beginner(data, sizes, repeat)
-    else:
-        module = PRIORS[prior]()
-        channels = images.shape[0]
-        scale = (priors.IMAGENET_MEAN, priors.IMAGENET_STD)
-        how = dict(zip(("mean", "std"), scale if channels == 3 else ((np.mean(one),) for one in scale), strict=True))
+    if isinstance(module, priors.Resized):  # one of the trained ones; grey images are repeated before they are scaled
+        how = {"mean": priors.IMAGENET_MEAN, "std": priors.IMAGENET_STD}
     width = module(torch.zeros(1, *images.shape)).shape[1]
     return wn.relabel.targets(images, module, min(sizes.dim, width), out=where, **how)
 

@@ -248,3 +248,13 @@ def test_evaluate_refuses_augmentation_of_frozen_features() -> None:
         wn.evaluate(
             images, {}, test=images, model=Frozen(torch.nn.Flatten()), recipe=Recipe(augment=("flip",)), engine=HERE
         )
+
+
+def test_one_backbone_seen_in_two_ways_is_two() -> None:
+    """Seed 0 reads one layer and seed 1 another of the same module; each gets what it asked for."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3))
+    ways = [Frozen(net, layer="0"), Frozen(net, layer="1")]
+    both = quick({"net": ways})
+    for k, way in enumerate(ways):
+        alone = quick({"net": way}, seeds=[k])
+        assert both.of("net")[k].loss == alone.of("net")[k].loss

@@ -189,6 +189,7 @@ def test_a_checkpoint_asked_for_later_is_made(tmp_path: Path) -> None:
     second = run("byol", out=tmp_path / "run", checkpoints=(4,), at_checkpoint=seen.__setitem__)
     assert same(second, run("byol", checkpoints=(4,), at_checkpoint=wanted.__setitem__))
     assert same(seen[4], wanted[4])
+    assert not list((tmp_path / "run").rglob("so-far*"))
 
 
 def test_states_are_saved_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,6 +259,29 @@ def test_a_transform_of_ones_own_makes_the_views() -> None:
     assert not same(first, run("simsiam", None, steps=2))
 
 
+def test_another_transform_of_the_same_name_is_another_run(tmp_path: Path) -> None:
+    def views(strength: float) -> Any:
+        return lambda image: strength * torch.rand(3, 8, 8)
+
+    first = run("simsiam", None, steps=2, transform=views(1.0), out=tmp_path / "run")
+    assert not same(first, run("simsiam", None, steps=2, transform=views(0.5), out=tmp_path / "run"))
+    assert same(first, run("simsiam", None, steps=2, transform=views(1.0), out=tmp_path / "run"))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_heads_may_join_an_sgd_under_way(momentum: float, tmp_path: Path) -> None:
+    recipe = wn.Recipe(batch=16, optimizer="sgd", momentum=momentum, schedule="onecycle")
+
+    def die(step: int, backbone: torch.nn.Module) -> None:
+        raise Killed
+
+    whole = run("byol", recipe=recipe)
+    assert same(whole, run("byol", recipe=recipe, start=run(None, recipe=recipe)))
+    with pytest.raises(Killed):
+        run("byol", recipe=recipe, out=tmp_path / "run", checkpoints=(4,), at_checkpoint=die)
+    assert same(whole, run("byol", recipe=recipe, out=tmp_path / "run", checkpoints=(4,)))
+
+
 def test_bfloat16_and_other_backbones() -> None:
     def tiny() -> torch.nn.Module:
         return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
@@ -288,8 +312,14 @@ def test_bfloat16_and_other_backbones() -> None:
         ({"start": 3}, InputError, "start of accelerate must be a stage 1"),
         ({"method": None, "start": 3}, InputError, "start of accelerate is for a method"),
         ({"device": 3}, InputError, "device of accelerate"),
-        ({"transform": lambda image: [1, 2], "switch": 0}, InputError, "transform of accelerate must turn an image"),
+        ({"transform": lambda image: [1, 2]}, InputError, "transform of accelerate must turn an image"),
+        ({"transform": 3}, InputError, "transform of accelerate must be a function of an image; got int"),
         ({"local_views": -1}, InputError, "local_views of accelerate"),
+        ({"method": None, "local_views": -1}, InputError, "local_views of accelerate"),
+        ({"train_head": "no"}, InputError, "train_head of accelerate must be True or False; got 'no'"),
+        ({"backbone": 3}, InputError, "backbone of accelerate must be a name, a torch module or a function"),
+        ({"backbone": lambda: 3}, InputError, "must return a torch module"),
+        ({"out": 3}, InputError, "out of accelerate must be a run directory; got int"),
     ],
 )
 def test_refusals(options: dict[str, Any], error: type[Exception], words: str) -> None:

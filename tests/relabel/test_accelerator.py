@@ -156,7 +156,26 @@ def test_targets_without_a_direction_are_refused():
         sentence = "finite and not zero, for a zero target has no direction; 2 of 6 are not, the first in row 2"
         with pytest.raises(InputError, match=sentence):
             accelerator.loss(features, targets)
-    assert accelerator.loss(features, torch.full((N, DIM), 1e-30)).isfinite()
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_length_of_a_target_does_not_matter(size, kind):
+    accelerator, features = wn.Accelerator(IN, DIM), made(N, IN)
+    targets = made(N, DIM, seed=1).numpy().astype(kind)
+    wanted = accelerator.loss(features, targets).item()
+    assert wanted != pytest.approx(1.0, abs=1e-3)  # what a cosine of nothing gives
+    assert accelerator.loss(features, kind(size) * targets).item() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_targets_may_be_any_rows_of_floats():
+    accelerator, features, targets = wn.Accelerator(IN, DIM), made(N, IN), made(N, DIM, seed=1).numpy()
+    wanted = accelerator.loss(features, torch.from_numpy(targets)).item()
+    frozen = targets.copy()
+    frozen.flags.writeable = False  # as `Targets.values` are
+    for rows in (frozen, targets.astype(">f4"), targets[::-1].copy()[::-1], targets.tolist()):
+        assert accelerator.loss(features, rows).item() == pytest.approx(wanted, abs=1e-6)
+    assert accelerator.loss(features, targets.astype(np.float16)).item() == pytest.approx(wanted, abs=1e-2)
 
 
 def test_where_looking_is_dear_such_targets_show_as_nan_and_do_no_harm():
@@ -178,6 +197,10 @@ def test_where_looking_is_dear_such_targets_show_as_nan_and_do_no_harm():
         (made(N, IN, 1), made(N, DIM), r"features .* must be \(examples, 5\)"),
         (made(0, IN), made(0, DIM), r"features .* must be \(examples, 5\)"),
         ([], made(N, DIM), "features of Accelerator.loss must be a tensor of floats, or a non-empty list"),
+        (None, made(N, DIM), "features of Accelerator.loss must be a tensor of floats"),
+        (made(N, IN), None, r"targets of Accelerator.loss must be .* floats; got NoneType"),
+        (made(N, IN), [[1.0], [1.0, 2.0]], r"targets of Accelerator.loss must be .* floats; got list"),
+        (made(N, IN), "targets.parquet", r"targets of Accelerator.loss must be .* floats; got str"),
         ([np.ones((N, IN))], made(N, DIM), "features of Accelerator.loss must be a tensor of floats"),
         (made(N, IN), made(N, DIM + 1), r"targets .* must be \(6, 3\) floats, a row an example; got shape \(6, 4\)"),
         (made(N, IN), made(N - 1, DIM), r"targets .* must be \(6, 3\) floats.*got shape \(5, 3\)"),
@@ -196,6 +219,13 @@ def test_bad_settings_and_values_are_refused():
         wn.Accelerator(IN, 2.5)
     with pytest.raises(InputError, match=r"loss_value of Accelerator.update must be one number; got shape \(2,\)"):
         wn.Accelerator(IN, DIM).update(torch.ones(2))
+    for value in ("0.5", [1.0], True):
+        with pytest.raises(InputError, match=r"loss_value of Accelerator.update must be one number; got"):
+            wn.Accelerator(IN, DIM).update(value)
+    with pytest.raises(InputError, match="train_head of Accelerator must be True or False; got 'no'"):
+        wn.Accelerator(IN, DIM, train_head="no")
+    with pytest.raises(InputError, match=r"optimizers of Accelerator.check_optimizer must be"):
+        wn.Accelerator(IN, DIM).check_optimizer([])
 
 
 def test_an_optimiser_without_the_head_is_refused():
@@ -217,6 +247,11 @@ def one_of_two(rank: int, folder: str) -> None:
     for _ in range(60):
         accelerator.update(torch.tensor([0.0, 1.4][rank]))
     Path(folder, f"{rank}.txt").write_text(str(accelerator.switched_at))
+    wrapped = nn.parallel.DistributedDataParallel(wn.Accelerator(IN, DIM))
+    views = [made(N, IN, seed=seed).requires_grad_() for seed in (rank, rank + 5)]
+    wrapped(views, made(N, DIM, seed=9)).backward()
+    assert all(view.grad is not None for view in views)
+    torch.save(wrapped.module.head.weight.grad, Path(folder, f"{rank}.pt"))
     torch.distributed.destroy_process_group()
 
 
@@ -229,3 +264,11 @@ def test_two_processes_switch_together(tmp_path: Path):
     for _ in range(60):
         alone.update(0.7)  # their mean
     assert found == [alone.switched_at, alone.switched_at]
+    grads = []
+    for rank in (0, 1):  # wrapped, the head has the gradient of the mean over processes
+        one = wn.Accelerator(IN, DIM)
+        one.loss([made(N, IN, seed=seed) for seed in (rank, rank + 5)], made(N, DIM, seed=9)).backward()
+        grads.append(one.head.weight.grad)
+    for rank in (0, 1):
+        shared = torch.load(tmp_path / f"{rank}.pt", weights_only=True)
+        assert torch.allclose(shared, (grads[0] + grads[1]) / 2, atol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -90,3 +92,35 @@ def test_a_target_without_a_direction_is_refused_by_id() -> None:
         Targets(np.array(["x", "y", "z"]), values)
     with pytest.raises(InputError, match="must have 3 rows"):
         Targets(np.array(["x", "y", "z"]), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_asking_for_a_few_does_not_copy_the_ids_of_all(names: bool) -> None:
+    n = 20_000
+    ids = np.array([f"example-{k:08d}" for k in range(n)]) if names else np.arange(n)
+    one = Targets(ids, np.arange(1.0, n + 1)[:, None])
+    few = ids[[3, 19_999, 0]]
+    tracemalloc.start()
+    found = one.at(few)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[:, 0].tolist() == [4.0, 20_000.0, 1.0]
+    assert held < n  # bytes; a copy takes eight an id and more
+    longer = np.array(["example-00000003 and more"]) if names else np.array([n])
+    with pytest.raises(InputError, match="has no example with id"):
+        one.at(longer)
+
+
+def test_a_file_without_all_of_it_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("id", pa.int64()), ("target", pa.list_(pa.float32(), 2))])
+    for k, about in enumerate(({"dim": 2, "ids": "i", "provenance": {}, "seconds": 1.0}, {"dim": 2, "ids": "i"})):
+        rows = pa.table([[] if k == 0 else [1], [] if k == 0 else [[1.0, 2.0]]], schema=schema)
+        marked = rows.replace_schema_metadata({"winnow": json.dumps({"winnow": "targets", **about})})
+        pq.write_table(marked, tmp_path / f"{k}.parquet")
+        with pytest.raises(StoreError, match="is not a file of winnow targets"):
+            Targets.load(tmp_path / f"{k}.parquet")
+    with pytest.raises(StoreError, match="is not a file of winnow targets"):
+        Targets.load(None)  # type: ignore[arg-type]

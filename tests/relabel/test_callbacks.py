@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-from transformers import Trainer, TrainingArguments
+from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
 
 import winnow as wn
 from winnow.errors import InputError
@@ -159,6 +159,18 @@ def test_the_callbacks_keep_a_state_of_their_own(tmp_path: Path) -> None:
 
     kept = load_file(tmp_path / "checkpoint-4" / "winnow-accelerator.safetensors")
     assert all(torch.equal(kept[name], value) for name, value in student.accelerator.state_dict().items())
+
+
+def test_a_checkpoint_without_its_accelerator_is_refused(tmp_path: Path) -> None:
+    """Taken up from elsewhere, with an accelerator outside the model, stage 1 would silently begin again."""
+    callback = ForTrainer(wn.Accelerator(4, DIM, STEPS))
+    arguments = TrainingArguments(output_dir=str(tmp_path), report_to=[], use_cpu=True)
+    state = TrainerState(global_step=4)
+    optimizer = torch.optim.SGD(callback.accelerator.parameters(), lr=0.1)
+    with pytest.raises(InputError, match="there is none, and stage 1 would begin again"):
+        callback.on_train_begin(arguments, state, TrainerControl(), optimizer=optimizer)
+    callback.accelerator.update(0.5)  # as one that is part of the model comes back with it
+    callback.on_train_begin(arguments, state, TrainerControl(), optimizer=optimizer)
 
 
 def test_a_head_that_no_optimiser_holds_is_refused(tmp_path: Path) -> None:

@@ -143,3 +143,16 @@ def test_unknown_forms_and_lonely_priors_are_refused() -> None:
         compare({"one": A})
     with pytest.raises(InputError, match=r"labels of relabel.compare must have 400 rows"):
         compare({"one": A, "two": NOISE}, labels=[0, 1])
+
+
+def test_labels_are_matched_by_id() -> None:
+    labels = (A[:, 0] > 0).astype(int)
+    source = wn.open((A, labels), ids=[f"id-{k}" for k in np.random.default_rng(5).permutation(len(A))])
+    known = {name: Targets(source.ids, rows) for name, rows in {"all": A, "noise": NOISE}.items()}
+    assert compare(known, labels=source).means[0] < 0.6 < compare(known, labels=source).means[1]
+    plain = compare({"all": A, "noise": NOISE}, labels=source)
+    assert plain.means.tolist() == compare({"all": A, "noise": NOISE}, labels=labels).means.tolist()
+    with pytest.raises(InputError, match=r"labels of relabel.compare must be a Source where representations carry ids"):
+        compare(known, labels=labels)
+    with pytest.raises(InputError, match=r"labels of relabel.compare must be classes; source .* is unlabelled"):
+        compare(known, labels=wn.open(A))

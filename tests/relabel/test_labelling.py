@@ -11,6 +11,7 @@ import torch
 
 import winnow as wn
 from winnow.engine import Local
+from winnow.evaluation.arms import plan
 from winnow.evaluation.ledger import ledger
 from winnow.relabel.labelling import SoftLabels, soft_labels
 from winnow.training import Recipe
@@ -211,3 +212,41 @@ def test_evaluate_refuses_soft_labels_that_do_not_fit() -> None:
         given: dict[str, Any] = {"subsets": few, "test": TEST, "random": False, "engine": HERE, **change}
         with pytest.raises(wn.errors.InputError, match=sentence):
             wn.evaluate(TRAIN, given.pop("subsets"), **given)
+
+
+def test_classes_are_matched_by_name() -> None:
+    soft = soft_labels(TRAIN, prior(), temperature=2.0)
+    turned = SoftLabels(soft.ids, soft.values[:, [2, 0, 1]], ("2", "0", "1"))
+    assert turned.with_classes(soft.classes).fingerprint == soft.fingerprint
+    assert turned.agreement(TRAIN) == soft.agreement(TRAIN)
+    how = {"test": TEST, "model": "mlp", "recipe": Recipe(epochs=2), "seeds": 1, "full": False, "random": False}
+    one, other = (
+        wn.evaluate(TRAIN, {"few": wn.Subset(TRAIN.ids[:9])}, soft=each, engine=HERE, **how) for each in (soft, turned)
+    )
+    assert one.of("soft few")[0].loss == other.of("soft few")[0].loss
+
+
+def test_what_soft_labels_took_is_added_to_what_the_subset_took() -> None:
+    source, few = TRAIN, {"few": {0: wn.Subset(TRAIN.ids[:9])}, "soft+few": {0: wn.Subset(TRAIN.ids[9:18])}}
+    soft = SoftLabels(source.ids, np.full((150, 3), 1 / 3), source.classes, seconds=2.0, prior_seconds=5.0)
+    costs = {"few": {"select": 1.0, "targets": 4.0, "pretrain": 8.0}}
+    arms = plan(source, few, [0], random=False, full=False, seed=0, costs=costs, soft=soft)
+    paid = {one.arm.name: one.arm.selection for one in arms}
+    assert paid["soft few"] == {"select": 1.0, "targets": 6.0, "pretrain": 13.0}
+    assert (paid["few"], paid["soft soft+few"]) == (costs["few"], {})
+    assert len({one.folder for one in arms}) == len(arms)  # trainings of two arms are never kept in one place
+
+
+def test_layers_that_were_frozen_one_by_one_stay_so() -> None:
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Dropout(0.5), prior()).train()
+    net[0].eval()
+    before = net[0].running_mean.clone()
+    soft_labels(TRAIN, net)
+    assert [layer.training for layer in net] == [False, True, True]
+    assert torch.equal(net[0].running_mean, before)
+
+
+@pytest.mark.parametrize("classes", [None, 3, "abc", ("a", "b", "a")])
+def test_names_of_classes_that_are_none(classes: Any) -> None:
+    with pytest.raises(wn.errors.InputError, match="classes of SoftLabels must be"):
+        made([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]], classes=classes)

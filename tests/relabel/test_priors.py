@@ -11,7 +11,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 import winnow as wn
-from winnow.errors import InputError, NotFoundError
+from winnow.errors import InputError, NotFoundError, UnknownNameError
+from winnow.relabel import targets
 from winnow.relabel.priors import represent, understood
 
 
@@ -178,3 +179,27 @@ def test_size_is_for_images_and_files_must_be_there() -> None:
         represent(table, "nowhere.npy")
     with pytest.raises(InputError, match="source of represent must be a Source"):
         represent(np.zeros((3, 2)), "random")
+
+
+def test_weights_of_any_kind_are_told_apart_or_refused() -> None:
+    class Half(nn.Module):
+        def __init__(self, seed: int) -> None:
+            super().__init__()
+            torch.manual_seed(seed)
+            self.inner = nn.Linear(5, 4).to(torch.bfloat16)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(x.to(torch.bfloat16))
+
+    source = wn.open(np.random.default_rng(0).normal(size=(12, 5)))
+    one, other = (targets(source, Half(seed), 2, layer="").provenance["parameters"]["weights"] for seed in (0, 1))
+    assert one != other
+    for empty in (nn.LazyLinear(4), nn.Linear(5, 4, device="meta")):
+        with pytest.raises(InputError, match=r"weights of a \w+ must have values; weight has none yet"):
+            targets(source, empty, 2)
+    for change in ({"layer": 0}, {"layer": []}, {"seed": -1}, {"seed": 1.5}):
+        with pytest.raises(InputError, match=f"{next(iter(change))} of relabel.targets must be"):
+            targets(source, "random", 2, **change)
+    for scale in (np.zeros(3), 1, ["whiten"]):
+        with pytest.raises(UnknownNameError, match=r"scale of relabel.targets"):
+            targets(source, "random", 2, scale)  # type: ignore[arg-type]

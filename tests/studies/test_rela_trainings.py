@@ -7,6 +7,8 @@ from studies.rela import budgets, methods, schedule, trainings
 from studies.rela.trainings import OWN, Arm, Sizes
 from studies.shelf import Shelf
 
+from winnow.relabel.pretraining import Pretraining
+
 SMALL = Sizes(images=48, test=40, steps=6, stops=(3, 6), batch=16, width=4, dim=4, probe_epochs=2)
 
 
@@ -44,9 +46,7 @@ def test_parts_share_trainings_and_go_on(asked, tmp_path, monkeypatch):
 
 def test_sharing_stage_1_changes_nothing(asked):
     shelf = asked("methods").shelf.beside("trainings")
-    trainings.curve(shelf, "mnist", SMALL, 0, Arm(None, OWN))
-    early = trainings.first_stage(shelf, "mnist", SMALL, 0, Arm(None, OWN))
-    assert early.switched_at is not None
+    assert trainings.curve(shelf, "mnist", SMALL, 0, Arm(None, OWN))["switched_at"] is not None
     shared = trainings.curve(shelf, "mnist", SMALL, 0, Arm("simsiam", OWN))
     images, _ = trainings.drawn("mnist", SMALL, 0)
     seen = {}
@@ -64,6 +64,40 @@ def test_sharing_stage_1_changes_nothing(asked):
     assert shared["accuracies"] == [seen[step] for step in SMALL.stops]
     assert shared["steps"] == list(SMALL.stops)
     assert np.all(np.diff(shared["seconds"]) > 0)
+
+
+def test_a_killed_training_begins_anew_and_its_time_is_whole(asked, monkeypatch):
+    """What is taken up halfway would count the seconds of the second half alone."""
+    shelf, arm = asked("methods").shelf.beside("trainings"), Arm(None, OWN)
+    step, done = Pretraining.step, []
+
+    def dying(self):
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        done.append(self.done)
+        step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pretraining, "step", dying)
+        with pytest.raises(KeyboardInterrupt):
+            trainings.curve(shelf, "mnist", SMALL, 0, arm)
+    monkeypatch.setattr(Pretraining, "step", lambda self: (done.append(self.done), step(self))[1])
+    made = trainings.curve(shelf, "mnist", SMALL, 0, arm)
+    assert done == [*range(5), *range(SMALL.steps)]
+    assert made["steps"] == list(SMALL.stops)
+
+
+def test_the_clock_counts_neither_imports_nor_probes(asked, monkeypatch):
+    """Lightly takes seconds to import; the method that happens to be first must not pay for it."""
+    now, order = [0.0], []
+    monkeypatch.setattr(trainings.time, "process_time", lambda: (order.append("clock"), now[0])[1])
+    monkeypatch.setattr(trainings.importlib, "import_module", lambda name: order.append(name))
+    monkeypatch.setattr(trainings, "read", lambda *_: now.__setitem__(0, now[0] + 100.0) or 50.0)
+    step = Pretraining.step
+    monkeypatch.setattr(Pretraining, "step", lambda self: (now.__setitem__(0, now[0] + 1.0), step(self))[1])
+    made = trainings.trained(asked("methods").shelf, "mnist", SMALL, 0, Arm("simsiam"))
+    assert order[:2] == ["winnow.relabel.families", "clock"]
+    assert made["seconds"] == [3.0, 6.0]
 
 
 def test_budgets_quick(asked):
@@ -96,7 +130,7 @@ def made_up(gain, seconds=100.0, cost=30.0):
 
 
 def test_a_gain_is_said_to_hold_and_a_loss_not():
-    said = " ".join(methods.verdict("some", made_up(5.0), Sizes()))
+    said = " ".join(methods.verdict("some", made_up(5.0, seconds=130.0), Sizes()))
     assert "the claim holds" in said
     assert "wins: BYOL, SimSiam" in said
     said = " ".join(methods.verdict("some", made_up(-5.0), Sizes()))
@@ -112,6 +146,16 @@ def test_equal_seconds_reads_between_stops():
     plus, plain = methods.ends(found, "byol+"), methods.ends(found, "byol")
     assert gain["seconds"].centre == pytest.approx(np.mean(plus - 40))
     assert gain["with targets"].centre == pytest.approx(np.mean(plus - (40 + (plain - 40) / 3)))
+
+
+def test_equal_seconds_never_reads_beyond_an_end():
+    """With the targets counted the accelerated arm ends after the plain one, which would have gone on learning."""
+    found = made_up(5.0, seconds=100.0)  # the accelerated arms: 90 seconds behind 30 of waiting
+    gain, plus, plain = methods.gains(found, "byol"), methods.ends(found, "byol+"), methods.ends(found, "byol")
+    then = 40 + (plus - 40) * (70 - 45) / 45
+    assert gain["with targets"].centre == pytest.approx(np.mean(then - plain))
+    late = [{**one, "byol+": {**one["byol+"], "targets": 200.0}} for one in found]
+    assert methods.gains(late, "byol")["with targets"].centre == pytest.approx(np.mean(36 - plain))
 
 
 def test_budget_verdict_names_where_it_wins():
@@ -139,3 +183,6 @@ def test_schedule_says_when_the_switch_loses():
     said = schedule.verdict(found, (OWN,))
     assert "best fixed share is 100%" in said[1]
     assert "worse by its interval" in said[1]
+    for one in found:
+        one[OWN]["adaptive"] = 50.0
+    assert "better by its interval" in schedule.verdict(found, (OWN,))[1]

@@ -88,20 +88,21 @@ def plan(
     return planned if soft is None else [*planned, *_soft_arms(planned, soft)]
 
 
-def check_soft(source: Source, soft: object, fits: bool) -> None:
-    """Refuse soft labels that the study asked for cannot be made with."""
+def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
+    """Soft labels with columns in the order of the source's classes, or a refusal of those that do not fit."""
     if soft is None:
-        return
+        return None
     if not isinstance(soft, SoftLabels):
         raise InputError(f"soft of evaluate must be SoftLabels (wn.relabel.soft_labels); got {type(soft).__name__}.")
-    if source.task != "classification" or soft.classes != source.classes:
+    if source.task != "classification" or sorted(soft.classes) != sorted(source.classes):
         ours = f"the {len(source.classes)} classes" if source.task == "classification" else "classes, and has none,"
         raise InputError(
-            f"soft of evaluate must have {ours} of source {source.name!r}, by the same names and in the same order; "
+            f"soft of evaluate must have {ours} of source {source.name!r}, by the same names; "
             f"got {len(soft.classes)}: {', '.join(soft.classes[:3])} ..."
         )
     if fits:
         raise InputError("soft of evaluate is for networks; an estimator is fitted to labels.")
+    return soft.with_classes(source.classes)
 
 
 def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedArm]:
@@ -127,9 +128,12 @@ def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedA
         if not random and baseline is not None:
             baseline = None if baseline == FULL else f"{SOFT} {baseline}"  # full is not trained on soft labels
         known = random or bool(one.arm.selection)  # a sum of which a part is unknown is unknown
-        cost = {**one.arm.selection, **paid} if known else {}
+        cost = {**one.arm.selection} if known else {}
+        for stage, seconds in paid.items() if known else ():
+            cost[stage] = cost.get(stage, 0.0) + seconds
         arm = replace(one.arm, name=name, kind="subset", baseline=baseline, selection=cost)
-        made.append(PlannedArm(arm, one.subsets, f"{SOFT}+{one.folder}", soft=True))
+        # A folder that no name of a subset can have: see `file_name`.
+        made.append(PlannedArm(arm, one.subsets, f"{SOFT}~{one.folder}", soft=True))
     return made
 
 

@@ -124,7 +124,7 @@ def evaluate(
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
-    check_soft(source, soft, fits)
+    soft = check_soft(source, soft, fits)
     arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {}, soft=soft)
     if fits:
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())

@@ -183,9 +183,10 @@ def _frozen(value: object) -> Frozen | None:
 
 def _groups(by_seed: Mapping[int, Frozen]) -> list[tuple[Frozen, list[int]]]:
     """Each backbone with the seeds it serves, so that its features are computed once."""
-    groups: dict[int, tuple[Frozen, list[int]]] = {}
+    groups: dict[Any, tuple[Frozen, list[int]]] = {}
     for number, network in by_seed.items():
-        groups.setdefault(id(network.backbone), (network, []))[1].append(number)
+        same = id(network.backbone), network.layer, str(network.mean), str(network.std)
+        groups.setdefault(same, (network, []))[1].append(number)
     return list(groups.values())
 
 

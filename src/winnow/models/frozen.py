@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from ..errors import InputError
 from ..store import fingerprint
 from .features import eval_mode, features_of
 from .identity import describe
 
-__all__ = ["PENULTIMATE", "Frozen"]
+__all__ = ["PENULTIMATE", "Frozen", "state_of"]
 
 PENULTIMATE = "penultimate"
 
@@ -50,7 +51,7 @@ class Frozen:
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of the network, its weights and how it is used."""
-        state = [value.detach().cpu().numpy().tobytes() for value in self.backbone.state_dict().values()]
+        state = state_of(self.backbone)
         how = [self.layer, None if self.mean is None else list(self.mean), None if self.std is None else list(self.std)]
         return fingerprint(describe(self.backbone), how, *state)
 
@@ -86,3 +87,14 @@ class Frozen:
                 f"{given} for {len(x)}."
             )
         return found
+
+
+def state_of(module: nn.Module) -> list[bytes]:
+    """The bytes of its weights and buffers, in their order, of whatever type of float."""
+    found = []
+    for name, value in module.state_dict().items():
+        if is_lazy(value) or value.is_meta:
+            raise InputError(f"weights of a {type(module).__name__} must have values; {name} has none yet.")
+        plain = value.detach().cpu().contiguous()
+        found.append((plain.view(torch.int16) if plain.dtype == torch.bfloat16 else plain).numpy().tobytes())
+    return found

@@ -26,13 +26,14 @@ from .pretraining import Pretraining
 from .resuming import AtCheckpoint, Kept, finish
 from .states import State
 from .students import student, takes
-from .viewing import Transform
+from .viewing import Transform, transformed_views
 
 __all__ = ["RECIPE", "Pretrained", "accelerate"]
 
 RECIPE = Recipe(epochs=100, batch=128, optimizer="adamw", lr=1e-3, weight_decay=0.01, schedule="constant")
 OWNER = "accelerate"
 SMALLEST_CROP = 4  # pixels on a side
+LOOKED_AT = 8  # images by whose views a transform is known again
 
 Backbone = str | nn.Module | Callable[[], nn.Module]
 
@@ -154,8 +155,10 @@ def accelerate(
     total = _steps(method, source, targets, plan, steps)
     stops = _stops(checkpoints, at_checkpoint, total)
     checks.integer("views", OWNER, views, low=1)
+    _check_kinds(backbone, train_head, local_views, transform, out)
     feed = Feed(source)
     rows = None if targets is None else targets.at(feed.ids)
+    network, features = student(backbone, source.shape, seed)
     settings = {
         "source": source.with_labels(None, "unlabelled").fingerprint,
         "targets": None if rows is None else fingerprint(rows.tobytes()),
@@ -164,11 +167,10 @@ def accelerate(
         "steps": total,
         "switch": None if targets is None else switch,
         "views": views,
-        "train_head": bool(train_head),
+        "train_head": train_head,
         "seed": seed,
     }
     begun = _start(start, method, settings)
-    network, features = student(backbone, source.shape, seed)
     accelerator = shadow = stage_2 = None
     if targets is not None:
         accelerator = Accelerator(features, targets.dim, total, switch=switch, train_head=train_head, seed=seed)
@@ -179,7 +181,7 @@ def accelerate(
     training = Pretraining(
         feed, plan, total, seed, network, accelerator, rows, stage_2, shadow, views=views, transform=transform
     )
-    settings |= {"method": method, "local_views": local_views, "transform": _name(transform)}
+    settings |= {"method": method, "local_views": local_views, "transform": _known(transform, method, feed, seed)}
     with Run.opened(out, {"command": "accelerate"}) as run:
         kept = Kept(run, settings, stops)
         finish(training, kept, begun, at_checkpoint)
@@ -211,6 +213,22 @@ def _recipe(source: object, recipe: object, device: object) -> Recipe:
     if not isinstance(device, str):
         raise InputError(f"device of {OWNER} must be 'auto' or the name of a torch device; got {device!r}.")
     return plan if device == "auto" else replace(plan, device=device)
+
+
+def _check_kinds(backbone: object, train_head: object, local_views: object, transform: object, out: object) -> None:
+    if not isinstance(backbone, str) and not callable(backbone):
+        raise InputError(
+            f"backbone of {OWNER} must be a name, a torch module or a function that makes one; got "
+            f"{type(backbone).__name__}."
+        )
+    if not isinstance(train_head, bool):
+        raise InputError(f"train_head of {OWNER} must be True or False; got {train_head!r}.")
+    if local_views is not None:
+        checks.integer("local_views", OWNER, local_views, low=0)
+    if transform is not None and not callable(transform):
+        raise InputError(f"transform of {OWNER} must be a function of an image; got {type(transform).__name__}.")
+    if out is not None and not isinstance(out, Run | str | Path):
+        raise InputError(f"out of {OWNER} must be a run directory; got {type(out).__name__}.")
 
 
 def _steps(method: object, source: Source, targets: object, recipe: Recipe, steps: object) -> int:
@@ -275,5 +293,10 @@ def _half(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, int] | None:
     return size if min(size) >= SMALLEST_CROP and takes(network, (shape[0], *size)) else None
 
 
-def _name(transform: Any) -> str | None:
-    return None if transform is None else str(getattr(transform, "__qualname__", type(transform).__qualname__))
+def _known(transform: Transform | None, method: str | None, feed: Feed, seed: int) -> dict[str, str] | None:
+    """A transform by its name and by what it makes of a few images: its name alone says nothing of its settings."""
+    if transform is None or method is None:
+        return None
+    views = transformed_views(feed.unscaled(np.arange(min(LOOKED_AT, len(feed)))), transform, seed, 0)
+    name = str(getattr(transform, "__qualname__", type(transform).__qualname__))
+    return {"name": name, "views": fingerprint(*(view.cpu().numpy().tobytes() for view in views))}

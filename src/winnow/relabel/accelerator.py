@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -72,8 +73,10 @@ class Accelerator(nn.Module):
         super().__init__()
         in_dim = checks.integer("in_dim", "Accelerator", in_dim, low=1)
         dim = checks.integer("dim", "Accelerator", dim, low=1)
+        if not isinstance(train_head, bool):
+            raise InputError(f"train_head of Accelerator must be True or False; got {train_head!r}.")
         self.switch = Switch(planned_steps, switch)
-        self.head = _linear(in_dim, dim, seed).requires_grad_(bool(train_head))
+        self.head = _linear(in_dim, dim, seed).requires_grad_(train_head)
         self._total: torch.Tensor | None = None  # of the losses since the last update
         self._count = 0
         self._looked = False  # at the targets, once
@@ -98,10 +101,11 @@ class Accelerator(nn.Module):
         features
             What the student says of a batch, (n, in_dim); several views as a list or tuple of such.
         targets
-            The targets of the same examples in the same order, (n, dim). No row may be zero. On a GPU only the first
-            batch is looked at, because looking waits for the device; later a zero target makes the loss NaN.
+            The targets of the same examples in the same order, (n, dim); their lengths do not matter, but no row may be
+            zero. On a GPU only the first batch is looked at, because looking waits for the device; later a zero target
+            makes the loss NaN.
         """
-        views = [features] if isinstance(features, torch.Tensor) else list(features)
+        views: list[Any] = list(features) if isinstance(features, list | tuple) else [features]
         wanted = self._checked(views, targets)
         with torch.autocast(views[0].device.type, enabled=False):
             outputs = [self.head(view.to(self.head.weight.dtype)).float() for view in views]
@@ -139,6 +143,8 @@ class Accelerator(nn.Module):
             raise InputError(
                 f"loss_value of Accelerator.update must be one number; got shape {tuple(loss_value.shape)}."
             )
+        if not isinstance(loss_value, torch.Tensor):
+            loss_value = _number(loss_value)
         self.switch.update(_shared(loss_value) if self.switch.adaptive else 0.0)
 
     def check_optimizer(self, *optimizers: torch.optim.Optimizer) -> None:
@@ -149,6 +155,8 @@ class Accelerator(nn.Module):
         optimizers
             Those of the training.
         """
+        if not all(hasattr(optimizer, "param_groups") for optimizer in optimizers):
+            raise InputError("optimizers of Accelerator.check_optimizer must be optimisers of torch.")
         held = {id(p) for optimizer in optimizers for group in optimizer.param_groups for p in group["params"]}
         missing = [name for name, p in self.head.named_parameters() if p.requires_grad and id(p) not in held]
         if missing:
@@ -185,7 +193,7 @@ class Accelerator(nn.Module):
                     f"features of Accelerator.loss must be (examples, {in_dim}), as many examples in every view; got "
                     f"{', '.join(str(tuple(v.shape)) for v in views)}."
                 )
-        wanted = torch.as_tensor(targets).detach()
+        wanted = _tensor(targets)
         if wanted.shape != (n, dim) or not wanted.is_floating_point():
             raise InputError(
                 f"targets of Accelerator.loss must be ({n}, {dim}) floats, a row an example; got shape "
@@ -194,7 +202,7 @@ class Accelerator(nn.Module):
         if wanted.device.type == "cpu" or not self._looked:
             _refuse_without_direction(wanted)
             self._looked = True
-        return wanted.to(views[0].device, torch.float32, non_blocking=True)
+        return _of_size_one(wanted.to(views[0].device, non_blocking=True))
 
 
 def _linear(in_dim: int, dim: int, seed: int) -> nn.Linear:
@@ -205,6 +213,27 @@ def _linear(in_dim: int, dim: int, seed: int) -> nn.Linear:
     for parameter in head.parameters():
         nn.init.uniform_(parameter, -bound, bound, generator=own)
     return head
+
+
+def _tensor(targets: torch.Tensor | NDArray[Any]) -> torch.Tensor:
+    if isinstance(targets, torch.Tensor):
+        return targets.detach()
+    try:
+        rows = np.array(targets)  # a copy: torch takes neither read-only rows nor another byte order
+        return torch.from_numpy(
+            rows.astype(np.float64 if rows.itemsize > 4 else np.float32) if rows.dtype.kind == "f" else rows
+        )
+    except (TypeError, ValueError):
+        raise InputError(
+            f"targets of Accelerator.loss must be a tensor or an array of floats; got {type(targets).__name__}."
+        ) from None
+
+
+def _of_size_one(targets: torch.Tensor) -> torch.Tensor:
+    """Single precision, the largest number of a row 1: the cosine of rows near either end of the range would be 0."""
+    targets = targets.to(torch.promote_types(targets.dtype, torch.float32))
+    largest = targets.abs().amax(1, keepdim=True)
+    return (targets / torch.where(largest > 0, largest, 1)).float()
 
 
 def _apart(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -225,6 +254,15 @@ def _refuse_without_direction(targets: torch.Tensor) -> None:
             f"targets of Accelerator.loss must be finite and not zero, for a zero target has no direction; "
             f"{int(bad.sum())} of {len(bad)} are not, the first in row {int(bad.nonzero()[0])}."
         )
+
+
+def _number(loss: object) -> float:
+    if not isinstance(loss, str | bool):
+        try:
+            return float(loss)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            pass
+    raise InputError(f"loss_value of Accelerator.update must be one number; got {loss!r}.")
 
 
 def _shared(loss: float | torch.Tensor) -> float:

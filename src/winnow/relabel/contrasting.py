@@ -149,7 +149,7 @@ def method_of(
         raise MissingDependencyError.of("lightly", "vision", f"method {name!r} of accelerate") from error
     with _seeded(seeds.number(seed, "method", name)):
         method = families.FAMILIES[name](backbone, in_dim, planned_steps, examples, batch)
-    if local_views is not None:
+    if local_views is not None and method.local_views:  # a method without small crops would only pay for them
         method.local_views = checks.integer("local_views", "accelerate", local_views, low=0)
     return method
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks, seeds
-from ..artefacts import Signals
+from ..artefacts import Signals, Source
 from ..data.arrays import to_numpy
 from ..errors import InputError
 from .artefact import Targets
@@ -79,7 +79,7 @@ def representation_distance(
 def compare(
     representations: Mapping[str, Any],
     *,
-    labels: ArrayLike | None = None,
+    labels: Source | ArrayLike | None = None,
     form: str = "regression",
     held_out: float = 0.2,
     ridge: float | None = None,
@@ -96,7 +96,8 @@ def compare(
     representations
         By name, as `representation_distance` takes them; two or more.
     labels
-        Class numbers in the order of the rows, to go by these instead.
+        To go by these instead: the Source, whose labels are matched by id, or for plain arrays also class numbers in
+        the order of the rows.
     form, held_out, ridge, rows, seed
         As of `representation_distance`.
     """
@@ -108,7 +109,7 @@ def compare(
         )
     known = _matched(owner, representations)
     n = len(next(iter(known.values())))
-    one_hot = None if labels is None else _one_hot(owner, labels, n)
+    one_hot = None if labels is None else _one_hot(owner, labels, n, _ids(representations))
     fitted, judged = _split(owner, n, form, held_out, ridge, rows, seed)
 
     def missed(source: NDArray[Any], target: NDArray[Any], how: str = form) -> Array:
@@ -140,13 +141,13 @@ def _matched(owner: str, given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     by_id = {name: value for name, value in given.items() if isinstance(value, Signals | Targets)}
     if by_id and len(by_id) != len(given):
         raise InputError(f"representations of {owner} must all carry ids or all be arrays, to be matched by row.")
-    ids = next((value.ids for value in by_id.values()), np.zeros(0))
+    ids = _ids(given)
     found: dict[str, NDArray[Any]] = {}
     for name, value in given.items():
         if isinstance(value, Signals):
-            value = value.take(ids).array("embeddings", owner)
+            value = value.take([] if ids is None else ids).array("embeddings", owner)
         elif isinstance(value, Targets):
-            value = value.at(ids)
+            value = value.at([] if ids is None else ids)
         found[name] = checks.array(name, owner, to_numpy(value, name, owner), ndim=2)
     counts = {name: len(value) for name, value in found.items()}
     if len(set(counts.values())) > 1:
@@ -155,7 +156,18 @@ def _matched(owner: str, given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _one_hot(owner: str, labels: ArrayLike, n: int) -> Array:
+def _ids(given: Mapping[str, Any]) -> NDArray[Any] | None:
+    """The ids that rows go by: those of the first representation that carries any."""
+    return next((value.ids for value in given.values() if isinstance(value, Signals | Targets)), None)
+
+
+def _one_hot(owner: str, labels: Source | ArrayLike, n: int, ids: NDArray[Any] | None) -> Array:
+    if isinstance(labels, Source):
+        if labels.task != "classification" or labels.labels is None:
+            raise InputError(f"labels of {owner} must be classes; source {labels.name!r} is {labels.task}.")
+        labels = labels.labels if ids is None else labels.labels[labels.positions(ids)]
+    elif ids is not None:  # targets are sorted by id: a row's place in them is not its place in the source
+        raise InputError(f"labels of {owner} must be a Source where representations carry ids, to be matched by id.")
     numbers = checks.array("labels", owner, labels, ndim=1, rows=n)
     return np.eye(len(np.unique(numbers)))[np.unique(numbers, return_inverse=True)[1]]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ from ..artefacts.parquet import read_table, write_table
 from ..artefacts.provenance import Provenance, plain
 from ..artefacts.source import positions_of
 from ..errors import InputError, NotDefinedError, WinnowError
-from ..models import build
+from ..models import build, eval_mode
 from ..models.identity import describe
-from ..signals.embedding import scaling_given
+from ..signals.embedding import scaling_given, weights_of
 from ..store import fingerprint
 from ..training import Feed, Recipe, predict
 
@@ -69,7 +69,11 @@ class SoftLabels:
         owner = "SoftLabels"
         ids = checks.ids(owner, self.ids)
         values = checks.array("values", owner, self.values, ndim=2, rows=ids.size, dtype=np.float32)
+        if isinstance(self.classes, str) or not isinstance(self.classes, Sequence | np.ndarray):
+            raise InputError(f"classes of {owner} must be names in a sequence; got {type(self.classes).__name__}.")
         classes = tuple(str(name) for name in self.classes)
+        if len(set(classes)) != len(classes):
+            raise InputError(f"classes of {owner} must be different names; got {', '.join(classes[:5])}.")
         if values.shape[1] != len(classes) or len(classes) < 2:
             raise InputError(
                 f"values of {owner} must have a column for each of the {len(classes)} classes, at least two; "
@@ -105,11 +109,24 @@ class SoftLabels:
         """The probabilities of the examples with these ids, in the order given."""
         return self.values[positions_of(self.ids, ids, "SoftLabels")]
 
+    def with_classes(self, classes: Sequence[str]) -> SoftLabels:
+        """The same probabilities with columns in the order of `classes`, which must be the same names."""
+        wanted = tuple(classes)
+        if wanted == self.classes:
+            return self
+        if sorted(wanted) != sorted(self.classes):
+            raise InputError(
+                f"classes of SoftLabels are {len(self.classes)}, {', '.join(self.classes[:3])} ...; asked for "
+                f"{len(wanted)}, {', '.join(wanted[:3])} ..."
+            )
+        columns = [self.classes.index(name) for name in wanted]
+        return replace(self, values=self.values[:, columns], classes=wanted)
+
     def agreement(self, source: Source) -> float:
         """Share of the source's examples whose most probable class is their label."""
-        if source.labels is None or source.classes != self.classes:
+        if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
-        return float((self.at(source.ids).argmax(1) == source.labels).mean())
+        return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
 
     def save(self, path: str | Path) -> Path:
         """Write a parquet file with columns `id` and `p0`, `p1` ..., one a class."""
@@ -205,8 +222,8 @@ def _classifier(source: Source, prior: object, weights: str | Path | None) -> tu
     if isinstance(prior, torch.nn.Module):
         if weights is not None:
             raise InputError("weights of soft_labels are for a named network; a module has its own.")
-        state = [value.detach().cpu().numpy().tobytes() for value in prior.state_dict().values()]
-        return prior, {"prior": describe(prior), "weights": fingerprint(*state)}
+        print_ = weights_of(prior)  # first: it refuses weights that are not there yet
+        return prior, {"prior": describe(prior), "weights": print_}
     if not isinstance(prior, str):
         raise InputError(
             f"prior of soft_labels must be a torch module or the name of a network; got {type(prior).__name__}."
@@ -216,15 +233,15 @@ def _classifier(source: Source, prior: object, weights: str | Path | None) -> tu
             f"weights of soft_labels must be given for network {prior!r}: what an untrained one believes is noise."
         )
     network = build(prior, classes=len(source.classes), shape=source.shape, weights=weights)
-    state = [value.detach().cpu().numpy().tobytes() for value in network.state_dict().values()]
-    return network, {"prior": prior, "weights": fingerprint(*state)}
+    return network, {"prior": prior, "weights": weights_of(network)}
 
 
 def _outputs(network: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int) -> NDArray[np.float32]:
     """One output a class for every example, in canonical order, or a refusal."""
     kind, classes = type(network).__name__, len(feed.source.classes)
     try:
-        outputs = predict(network, feed, recipe, batch)
+        with eval_mode(network):  # `predict` alone would wake layers that were frozen one by one
+            outputs = predict(network, feed, recipe, batch)
     except WinnowError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:

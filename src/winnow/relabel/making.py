@@ -110,7 +110,7 @@ def targets(
     >>> wn.relabel.targets(wn.open("digits"), "random", 16)
     Targets(1438 examples, 16 numbers each)
     """
-    if scale not in SCALES:
+    if not isinstance(scale, str | None) or scale not in SCALES:
         raise UnknownNameError.of(f"scale of {OWNER}", scale, [str(one) for one in SCALES])
     how = {"layer": layer, "weights": weights, "size": size, "mean": mean, "std": std}
     file = _file(out)
@@ -195,7 +195,8 @@ def _file(out: str | Path | None) -> Path | None:
     if out is None:
         return None
     if not isinstance(out, str | Path) or Path(out).suffix != ".parquet":
-        raise InputError(f"out of {OWNER} must be a path that ends in .parquet; got {out!s}.")
+        given = str(out) if isinstance(out, str | Path) else type(out).__name__
+        raise InputError(f"out of {OWNER} must be a path that ends in .parquet; got {given}.")
     return Path(out)
 
 

@@ -50,7 +50,9 @@ def declared_scale(
     """Mean and std as given, or as a trained network of timm declares them."""
     declared = getattr(network, "pretrained_cfg", None)
     if mean is None and std is None and weights is not None and isinstance(declared, dict):
-        return declared.get("mean"), declared.get("std")
+        first = next((layer for layer in network.modules() if isinstance(layer, nn.Conv2d)), None)
+        if first is None or first.in_channels == len(declared.get("mean") or ()):  # else trained on other images
+            return declared.get("mean"), declared.get("std")
     return mean, std
 
 

@@ -89,6 +89,10 @@ class Pretraining:
         self._targets = None if targets is None else torch.from_numpy(np.array(targets))
         self._names = {name: p for name, p in self.parts.named_parameters() if p.requires_grad}
         self._optimizer = recipe.build_optimizer(self.parts)
+        if recipe.optimizer == "sgd" and recipe.momentum:
+            # Heads join at the switch, and fused SGD wants all speeds or none; from zero it goes as from nothing.
+            for parameter in self._names.values():
+                self._optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         self._peaks = [group["lr"] for group in self._optimizer.param_groups]
         self._batch = min(recipe.batch, len(feed))
         self._epoch: tuple[int, NDArray[np.int64]] = (-1, np.arange(0))

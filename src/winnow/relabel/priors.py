@@ -95,6 +95,9 @@ def understood(
     if not isinstance(source, Source):
         raise InputError(f"source of {owner} must be a Source (open it with wn.open); got {type(source).__name__}.")
     checks.integer("batch", owner, batch, low=1)
+    checks.integer("seed", owner, seed, low=0)
+    if layer is not None and not isinstance(layer, str):
+        raise InputError(f"layer of {owner} must be the name of a layer; got {type(layer).__name__}.")
     if size is not None:
         checks.integer("size", owner, size, low=1)
     ids = source.ids[source.order]
@@ -121,7 +124,8 @@ def _file(owner: str, path: Path) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a file of one array: {str(error).rstrip('.')}.") from None
+        why = str(error).split(". ")[0].rstrip(".")  # what follows advises to unpickle
+        raise DataError(f"{path} is not a file of one array: {why}.") from None
 
 
 def _stored(owner: str, source: Source, prior: Any, ids: NDArray[Any]) -> Prior:
@@ -169,7 +173,8 @@ def _network(
     if isinstance(prior, nn.Module):
         if weights is not None:
             raise InputError(f"weights of {owner} are for a named network; a module is used with those it has.")
-        return prior, {"prior": describe(prior), "weights": weights_of(prior)}
+        print_ = weights_of(prior)  # first: it refuses weights that are not there yet
+        return prior, {"prior": describe(prior), "weights": print_}
     shape = source.shape if size is None or len(source.shape) != 3 else (source.shape[0], size, size)
     if prior in ("random", "raw") and weights is not None:
         raise InputError(f"weights of {owner} contradict the prior {prior!r}; name the network they belong to.")

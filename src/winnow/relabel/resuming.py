@@ -93,7 +93,7 @@ def finish(training: Pretraining, kept: Kept, begun: State | None, at_checkpoint
                 at_checkpoint(training.done, copy.deepcopy(training.backbone).eval())
     if kept.run.path is not None and kept.get("end") is None:
         kept.put("end", training.state(kept.settings), sum(training.seconds.values()))
-        kept.drop("so-far")
+    kept.drop("so-far")
 
 
 def _active(training: Pretraining) -> bool:

@@ -14,6 +14,7 @@ from ..artefacts import Signals, Source, record
 from ..errors import InputError
 from ..models import build
 from ..models.features import eval_mode, features_of
+from ..models.frozen import state_of
 from ..models.identity import describe
 from ..progress import track
 from ..store import fingerprint
@@ -83,7 +84,7 @@ def embed(
 
 def weights_of(model: torch.nn.Module) -> str:
     """Fingerprint of the weights a module has."""
-    return fingerprint(*(value.detach().cpu().numpy().tobytes() for value in model.state_dict().values()))
+    return fingerprint(*state_of(model))
 
 
 def embeddings_of(

@@ -132,6 +132,11 @@ class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
             from safetensors.torch import load_file
 
             self.accelerator.load_state_dict(load_file(kept))
+        if state.global_step and self.accelerator.active and not self.accelerator.switch.steps:
+            raise InputError(
+                f"AcceleratorCallback goes on from a checkpoint whose accelerator is kept in {kept.parent}; there is "
+                "none, and stage 1 would begin again."
+            )
         self.accelerator.check_optimizer(given["optimizer"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
