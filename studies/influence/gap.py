@@ -21,7 +21,7 @@ from scipy import stats
 
 from winnow.artefacts.intervals import mean
 
-from ..compression.parts import within
+from ..comparing import within
 from ..parts import COLOURS, INK, RANDOM, SOFT, Asked, Part, interval, panels
 from ..shelf import Shelf
 from . import curve, networks

@@ -28,8 +28,7 @@ from winnow.artefacts.intervals import Interval, difference
 from winnow.engine import Local
 from winnow.training import Feed, predict, train
 
-from ..compression.parts import ratio
-from ..lpntk.pruning_tables import better, signed
+from ..comparing import ONE, better, ratio, signed
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels, written
 from .arms import BATCH, RATE, Sizes, called, chosen, network, recipe, settings, sizes_of
 
@@ -188,7 +187,7 @@ def verdict(found: Mapping[str, Sequence[Cell]]) -> list[str]:
 def _drop(gap: Interval) -> str:
     """What an interval says of a loss of DROP points."""
     if gap.runs < 2:
-        return "undecided by one repeat"
+        return ONE
     if gap.high < -DROP:
         return f"which is more than the paper's {DROP} lost: does not hold"
     return (

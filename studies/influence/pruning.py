@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from winnow.artefacts.intervals import difference, mean
 
-from ..lpntk.pruning_tables import ONE, better, claimed, signed
+from ..comparing import ONE, better, claimed, signed
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels, written
 from .arms import BATCH, KEPT, METHODS, NAMES, RATE, called, settings, sizes_of
 from .trainings import Cell, Cells, Row, everything, points, retrained, rows
