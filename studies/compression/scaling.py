@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
 
+from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels, written
-from .parts import begun, exponent, holds, ratio, times, within
+from .parts import begun, exponent
 from .teacher import Rule, Teacher, trained
 from .training_set import chosen
 

@@ -24,8 +24,9 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
+from ..comparing import holds, ratio, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels
-from .parts import begun, holds, ratio, within
+from .parts import begun
 from .teacher import Points, Rule, Teacher, trained
 
 BOUND = 0.4

@@ -31,9 +31,10 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
+from ..comparing import holds, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written
 from .harmonic import learned, sub_network, task, wide
-from .parts import begun, holds, times, within
+from .parts import begun
 from .teacher import Rule
 
 NEAR = 0.05

@@ -27,15 +27,17 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
+from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels
 from .harmonic import learned, sub_network, task, wide
-from .parts import begun, exponent, holds, ratio, times, within
+from .parts import begun, exponent
 from .teacher import Rule
 
 Array = NDArray[np.float64]
@@ -191,4 +193,11 @@ def drawing(sizes: Sizes, found: Array) -> Figure:
     right.set(
         xscale="log", yscale="log", xlabel="neurons before narrowing, d", ylabel="test MSE over the wide network's"
     )
+    for axes in (left, right):
+        axes.set_xticks(sizes.widths, [f"{width:,}" for width in sizes.widths], fontsize=8)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    left.set_yticks([0.003, 0.005, 0.01, 0.015], [".003", ".005", ".01", ".015"], fontsize=8)
+    right.set_yticks([0.8, 0.9, 1, 1.1, 1.2], [".8", ".9", "1", "1.1", "1.2"], fontsize=8)
+    left.yaxis.set_minor_formatter(NullFormatter())
+    right.yaxis.set_minor_formatter(NullFormatter())
     return figure

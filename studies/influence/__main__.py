@@ -12,7 +12,7 @@ from winnow.progress import shown
 
 from ..running import run
 
-PARTS = ("loo", "curve", "bound", "gap", "pruning", "transfer", "pace", "search")
+PARTS = ("loo", "curve", "spare", "bound", "gap", "pruning", "transfer", "pace", "search")
 
 
 def main() -> None:

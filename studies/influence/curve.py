@@ -24,7 +24,7 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
 
-from ..compression.parts import holds, ratio, times, within
+from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, INK, RANDOM, Asked, Part, interval, panels
 from .heads import COMPONENTS, DAMPING, Trained, removal, trained
 

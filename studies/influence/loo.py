@@ -18,7 +18,7 @@ import winnow as wn
 from winnow import seeds
 from winnow.artefacts.intervals import mean
 
-from ..compression.parts import holds, within
+from ..comparing import holds, within
 from ..parts import COLOURS, INK, Asked, Part, panels
 from .heads import COMPONENTS, DAMPING, trained
 

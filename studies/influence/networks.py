@@ -21,7 +21,7 @@ from winnow.artefacts.intervals import mean
 from winnow.engine import Local
 from winnow.training import Feed, train
 
-from ..compression.parts import ratio, within
+from ..comparing import ratio, within
 from ..parts import interval
 
 OURS, CHANCE, AGAIN = "influence", "random", "other weights"

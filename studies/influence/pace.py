@@ -28,9 +28,8 @@ from winnow.artefacts.intervals import Interval, difference
 from winnow.engine import Local
 from winnow.training import Feed, predict, train
 
-from ..compression.parts import ratio
-from ..lpntk.pruning_tables import better, signed
-from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels, written
+from ..comparing import ONE, better, ratio, signed, within
+from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels
 from .arms import BATCH, RATE, Sizes, called, chosen, network, recipe, settings, sizes_of
 
 SHARE = 0.6  # kept, as in the paper's Fig. 4
@@ -167,7 +166,7 @@ def verdict(found: Mapping[str, Sequence[Cell]]) -> list[str]:
         share = ratio(last(repeats, "influence", 1), last(repeats, "everything", 1))
         choosing = np.array([cell["choosing"] for cell in repeats])
         lines.append(
-            f"{data}: a training on ours takes {written(share, 2)} of the seconds of one on everything, and ends at "
+            f"{data}: a training on ours takes {within(share)} of the seconds of one on everything, and ends at "
             f"{signed(gap)} points, {_drop(gap)}."
         )
         said = []
@@ -188,7 +187,7 @@ def verdict(found: Mapping[str, Sequence[Cell]]) -> list[str]:
 def _drop(gap: Interval) -> str:
     """What an interval says of a loss of DROP points."""
     if gap.runs < 2:
-        return "undecided by one repeat"
+        return ONE
     if gap.high < -DROP:
         return f"which is more than the paper's {DROP} lost: does not hold"
     return (

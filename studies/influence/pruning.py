@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from winnow.artefacts.intervals import difference, mean
 
-from ..lpntk.pruning_tables import ONE, better, claimed, signed
+from ..comparing import ONE, better, claimed, signed
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels, written
 from .arms import BATCH, KEPT, METHODS, NAMES, RATE, called, settings, sizes_of
 from .trainings import Cell, Cells, Row, everything, points, retrained, rows
@@ -145,7 +145,7 @@ def _promised(data: str, repeats: Sequence[Cell], shares: Sequence[float]) -> st
     alike = np.mean([cell["agreement"] for cell in repeats])
     return (
         f"{data}, what ours promises is about the head alone: by the corrected prediction it moves, as a share of what "
-        f"a random removal does to it, {', '.join(heads)}. Rank correlation of the influence score with EL2N: "
+        f"is predicted of a random removal, {', '.join(heads)}. Rank correlation of the influence score with EL2N: "
         f"{alike:.2f}."
     )
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from winnow.artefacts.intervals import difference
 
-from ..lpntk.pruning_tables import better, signed
+from ..comparing import better, signed
 from ..parts import INK, RANDOM, SOFT, Asked, Part, interval, panels, written
 from ..shelf import Shelf
 from . import pruning

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from winnow.artefacts.intervals import Interval, difference, mean
 
+from ..comparing import better, claimed, signed, unchanged
 from ..parts import COLOURS, INK, RANDOM, SOFT, panels, written
 
 Cells = dict[tuple[str, str], list[dict[str, Any]]]  # by data set and situation, one entry a repeat
 
 TICKS = (-50, -20, -5, -2, -1, 0, 1, 2, 5, 20)
-ONE = "undecided by one repeat"
 ARMS = (  # the order of tables; the shelf keeps none
     "paper's rule, lpNTK",
     "paper's rule, pNTK",
@@ -127,12 +127,6 @@ def table(found: Sequence[Row]) -> list[str]:
     ]
 
 
-def signed(gap: Interval) -> str:
-    """A difference with its sign, marked where its interval leaves zero out."""
-    mark = "" if not gap.excludes_zero else " ▲" if gap.centre > 0 else " ▼"
-    return f"{gap.centre:+.2f} ± {gap.half_width:.2f}{mark}"
-
-
 def verdict(found: Sequence[Row], cells: Cells) -> list[str]:
     """The paper's claims, and what became of them on each data set; then where `cover` beats random."""
     drawn = {(row.data, row.arm): row for row in found if row.situation == "as drawn"}
@@ -208,27 +202,6 @@ def _where_cover_helps(found: Sequence[Row]) -> list[str]:
         said = [f"{row.data} {signed(row.random)} points against random" for row in drawn]
         lines.append(f"A draw with the class counts of `cover`, no kernel needed: {'; '.join(said)}.")
     return lines
-
-
-def unchanged(gap: Interval) -> str:
-    """What an interval says of the claim that nothing changes."""
-    if not gap.excludes_zero:
-        return "not contradicted" if gap.runs > 1 else ONE
-    return "does not hold: it falls" if gap.centre < 0 else "does not hold: it rises"
-
-
-def claimed(gap: Interval) -> str:
-    """What an interval says of the claim that the difference is positive."""
-    if not gap.excludes_zero:
-        return "not shown" if gap.runs > 1 else ONE
-    return "holds" if gap.centre > 0 else "does not hold: the other way round"
-
-
-def better(gap: Interval) -> str:
-    """A difference in a word."""
-    if not gap.excludes_zero:
-        return "not told apart" if gap.runs > 1 else ONE
-    return "better" if gap.centre > 0 else "worse"
 
 
 def figure(found: Sequence[Row]) -> Figure:

@@ -53,6 +53,7 @@ def test_proxy_says_and_keeps_what_the_library_finds(winnow: Winnow, files: tupl
     [
         (["--network", "mlp"], "networks of proxy must be at least 3"),
         ([*SPACE, "--test", "choose=digits", "--test", "other=digits"], "or 'choose' and 'judge'; got choose, other"),
+        ([*SPACE, "--test", "judge=digits"], "or 'choose' and 'judge'; got judge"),
         ([*SPACE, "--test", "choose=digits", "--test", "judge=digits"], "must be different data"),
         ([*SPACE, "--network", "mlpp"], "mlpp"),
         ([*SPACE, "--match-iterations", 3], "match_iterations of proxy"),

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from torch import nn
 
 import winnow as wn
 from tests.evaluation.blobs import QUICK, blobs, shuffled
 from winnow.artefacts import Outcome, Source, Study, Subset
 from winnow.artefacts.study import Arm
 from winnow.engine import Local
-from winnow.errors import WinnowError
-from winnow.evaluation.proxy import ProxyStudy, proxy
+from winnow.errors import DivergedError, WinnowError
+from winnow.evaluation.proxy import ProxyStudy, _halves, proxy
 from winnow.evaluation.proxy_study import spearman
 
 NETWORKS = ("mlp:hidden=[]", "mlp:hidden=[2]", "mlp:hidden=[8]", "mlp:hidden=[8,8]")
@@ -239,6 +240,8 @@ def mapping(**sources: Source) -> Callable[[], object]:
         (lambda: asked(source="digits"), "source of proxy must be a Source"),
         (mapping(choose=TEST), "test of proxy must be a Source, or 'choose' and 'judge'; got choose"),
         (mapping(choose=TEST, judge=TEST), "must be different data; both are the same"),
+        (mapping(choose=TEST, judge=TEST.at(np.arange(7))), "must share no example, .*; they share 7"),
+        (lambda: asked(costs=3), "costs of proxy must map"),
         (lambda: asked(test=TEST.at(np.array([0]))), "too few examples"),
         (lambda: ProxyStudy({}), "a proxy study needs at least 3 networks to rank; got 0"),
         (lambda: made(KNOWN, JUDGED).accuracies("ours"), "the study has no arm 'ours'"),
@@ -249,6 +252,41 @@ def mapping(**sources: Source) -> Callable[[], object]:
 def test_refusals(ask: Callable[[], object], words: str) -> None:
     with pytest.raises(WinnowError, match=words):
         ask()
+
+
+def test_halves_share_nothing_and_have_as_many_of_each_class() -> None:
+    source, test = SOURCE, shuffled(blobs(90, seed=7, prefix="h"))
+    halves = _halves(source, test)
+    first, second = halves["choose"], halves["judge"]
+    assert set(first.ids) | set(second.ids) == set(test.ids)
+    assert not set(first.ids) & set(second.ids)
+    counts = [np.bincount(half.labels, minlength=len(test.classes)) for half in (first, second)]
+    assert np.abs(counts[0] - counts[1]).max() <= 1
+
+
+def test_a_network_that_diverges_is_named() -> None:
+    def broken() -> nn.Module:
+        model = nn.Sequential(nn.Flatten(), nn.Linear(int(np.prod(SOURCE.shape)), len(SOURCE.classes)))
+        nn.init.constant_(model[1].weight, math.nan)
+        return model
+
+    with pytest.raises(DivergedError, match=r"^network 'bad' of proxy, arm 'full', seed 0: training diverged"):
+        asked(networks={"a": "mlp:hidden=[]", "bad": broken, "b": "mlp:hidden=[2]"}, seeds=1)
+
+
+def test_what_an_estimator_cannot_take_is_refused_before_any_training(tmp_path: Path) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    space = {"a": "mlp:hidden=[]", "b": "mlp:hidden=[2]", "c": LogisticRegression()}
+    with pytest.raises(WinnowError, match="recipe"):
+        asked(networks=space, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_metric_that_is_no_number_is_refused() -> None:
+    broken = {**JUDGED, "mine": [[0.1, math.nan, 0.4, 0.3], MINE[1]]}
+    with pytest.raises(WinnowError, match="the study of network 'net1' has no number for arm 'mine' under seed 0"):
+        made(KNOWN, broken)
 
 
 def test_studies_that_do_not_match_are_refused() -> None:

@@ -12,6 +12,7 @@ from tests.influence.problems import digits, retrained, softmax_problem
 from tests.oracles import influence as oracle
 from winnow.influence import annealing
 from winnow.influence.annealing import solve
+from winnow.influence.curvature import curvature
 from winnow.influence.pruning import proportional
 from winnow.influence.swapping import anneal
 
@@ -234,3 +235,44 @@ def test_removing_nearly_all_is_flagged(problem):
     out = wn.influence.prune_by_count(problem[3], 397, moves=1000)
     assert any("70%" in note for note in out.certificate["notes"])
     assert any("curvature" in note for note in out.certificate["notes"])
+
+
+@pytest.mark.parametrize("loss", ["softmax", "squared"])
+def test_sparing_the_loss_measures_by_the_hessian(loss):
+    rng = np.random.default_rng(4)
+    features = np.hstack([rng.normal(size=(12, 2)) * [3.0, 0.1], np.ones((12, 1))])
+    labels = np.arange(12) % 2 if loss == "softmax" else rng.normal(size=(12, 2))
+    head = wn.influence.fit_head(features, labels, 0.1, loss=loss)
+    vectors = wn.influence.vectors(features, head.outputs, labels, 0.1, loss=loss)
+    hessian = curvature(vectors.head).product(np.eye(6))
+    root = np.linalg.cholesky(hessian)
+    best = oracle.shortest_sum(np.asarray(vectors) @ root, 5)
+    found = [wn.influence.prune_by_count(vectors, 5, seed, moves=20_000, spare="loss") for seed in range(5)]
+    sums = [np.asarray(vectors)[one.removed].sum(axis=0) for one in found]
+    assert min(np.sqrt(r @ hessian @ r) for r in sums) == pytest.approx(best, rel=1e-5)
+    assert found[0].certificate["spare"] == "loss"
+
+
+def test_sparing_the_loss_costs_less_loss_and_moves_further():
+    features, labels = digits()
+    head = wn.influence.fit_head(features, labels, 0.01)
+    vectors = wn.influence.vectors(features, head.outputs, labels, 0.01)
+    by = {
+        spare: [
+            wn.influence.prune_by_count(vectors, 600, seed, moves=200_000, spare=spare).removed for seed in range(2)
+        ]
+        for spare in ("parameters", "loss")
+    }
+    hessian = curvature(vectors.head).product(np.eye(vectors.shape[1]))
+    sums = {spare: [np.asarray(vectors)[removed].sum(axis=0) for removed in sets] for spare, sets in by.items()}
+    cost = {spare: np.mean([r @ hessian @ r for r in some]) for spare, some in sums.items()}
+    change = {spare: np.mean([r @ r for r in some]) for spare, some in sums.items()}
+    assert cost["loss"] < cost["parameters"]
+    assert change["loss"] > change["parameters"]
+
+
+def test_sparing_the_loss_needs_the_head():
+    with pytest.raises(wn.errors.InputError, match="plain array"):
+        wn.influence.prune_by_count(np.eye(4), 2, spare="loss")
+    with pytest.raises(wn.errors.UnknownNameError, match="spare"):
+        wn.influence.prune_by_count(np.eye(4), 2, spare="both")

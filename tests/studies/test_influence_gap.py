@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from studies.influence import curve, gap, networks
@@ -27,7 +29,14 @@ def made_up(ours, chance):
     """Three repeats; a bound of .01 times the change, and gaps that are these shares of it."""
 
     def cell(change, share):
-        told = {"linear": change, "actual": change, "slope": 0.01, "first": 0.0, "second": 0.01 * change}
+        told = {
+            "linear": change,
+            "corrected": change,
+            "actual": change,
+            "slope": 0.01,
+            "first": 0.0,
+            "second": 0.01 * change,
+        }
         return told | {"gap": -0.01 * change * share}
 
     return [
@@ -54,8 +63,30 @@ def test_the_verdict_follows_the_numbers():
     assert "6 of 6 removals; the median gap is 0.10 (0.10 to 0.10) of its bound, so agreement is loose" in lines[1]
     assert "3 of 12 removals, not in all at 10%, 90%" in lines[2]
     assert "agreement fails" in lines[2]
-    assert "holds at every share" in lines[5]
-    assert "does not hold at every share" in verdict(made_up(1.0, 0.2))[5]
+    assert "at 10% 0.050 and 0.003 (0.003 to 0.003), an order of magnitude in the gap holds" in lines[5]
+    assert "0.250 (0.250 to 0.250), an order of magnitude in the gap does not hold" in verdict(made_up(1.0, 0.2))[5]
+
+
+def test_an_order_of_magnitude_is_decided_by_its_interval():
+    found = made_up(0.1, 1.5)
+    for repeat, factor in zip(found, (0.0, 1.0, 80.0), strict=True):
+        repeat[OURS]["0.1"][0]["gap"] *= factor
+    assert "an order of magnitude in the gap is not decided by these draws" in verdict(found)[5]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (1.1, 2.0, "fails"),
+        (0.1, 0.4, "is loose by a factor of two or more"),
+        (0.6, 0.9, "is within a factor of two"),
+        (0.4, 0.9, "is not decided by these draws"),
+        (0.9, 1.2, "is not decided by these draws"),
+        (math.nan, math.nan, "is not decided by these draws"),
+    ],
+)
+def test_agreement_is_decided_by_its_interval(low, high, word):
+    assert gap.agreement(low, high).startswith(word)
 
 
 @pytest.mark.parametrize(("ours", "word"), [(0.02, "smaller than"), (0.1, "not told from"), (0.3, "larger than")])

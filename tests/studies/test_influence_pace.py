@@ -48,7 +48,7 @@ def made_up(ours, choosing=30.0):
 
 def test_time_is_counted_with_and_without_choosing():
     text = "\n".join(pace.verdict(made_up(89.5)))
-    assert "takes 0.60 ± 0.00 of the seconds" in text
+    assert "takes 0.60 (0.60 to 0.60) of the seconds" in text
     assert (
         "one training on ours takes 2.10 times the seconds of one on everything; choosing pays after 4 trainings"
         in text

@@ -42,7 +42,7 @@ def test_a_quick_run_is_read_from_the_shelf_the_second_time(mnist: None, tmp_pat
     asked = Asked(Shelf(tmp_path / "run", "influence search"), tmp_path / "run", ("mnist",), 2, quick=True)
     part = search.run(asked)
     assert part.name == "search"
-    assert len(part.table) == 2 + len(search.METHODS) + 1
+    assert len(part.table) == 4 + len(search.METHODS) + 1
     assert part.figure is not None
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*") if path.is_file()}
     again = search.run(asked)
@@ -65,11 +65,11 @@ def test_proxies_are_alike_in_size_and_classes(mnist: None) -> None:
 def test_the_table_says_what_the_numbers_say() -> None:
     rows = {
         cells[1]: cells
-        for line in search.table(found({search.CHANCE: BACKWARDS, "herding": SWAPPED}))[2:]
+        for line in search.table(found({search.CHANCE: BACKWARDS, "herding": SWAPPED}))[4:]
         for cells in [[cell.strip() for cell in line.strip("|").split("|")]]
     }
     assert rows["random"][2] == "-1.00 ± 0.00"
-    assert rows["influence"][2:4] == ["1.00 ± 0.00", "2.00 ± 0.00"]
+    assert rows["influence"][2:4] == ["1.00 ± 0.00", "+2.00 ± 0.00 ▲"]
     assert rows["herding"][2] == "0.80 ± 0.00"
     assert (rows["random"][5], rows["herding"][5], rows["influence"][5]) == (
         "30.00 ± 0.00",
@@ -87,7 +87,10 @@ def test_a_claim_that_holds_and_one_that_fails_are_told_apart() -> None:
     assert "that its winner loses less than random's holds (-30.00 points" in said
     assert "takes 25 % of the time on the full data, finding them counted, on random ones 12 %" in said
     assert "span 30.0 points" in said
+    assert "among its own top 4, influence 1.00 ± 0.00, less random's +2.00 ± 0.00 ▲ (better), less that of" in said
+    assert "told from random: herding, forgetting, GraNd, EL2N, influence-score, influence" in said
     said = "\n".join(search.verdict(found({search.OURS: BACKWARDS})))
     assert "that influence ranks better than random does not hold (-2.00" in said
+    assert "told from random: influence;" in said
     assert "that influence ranks better than forgetting does not hold (-2.00" in said
     assert "that its winner loses less than random's does not hold (+30.00 points" in said

@@ -57,6 +57,7 @@ def proxy(
     from ..artefacts import Subset
     from ..evaluation.ledger import costs_of
     from ..evaluation.proxy import proxy as search
+    from ..evaluation.proxy_study import CHOOSE, JUDGE
 
     how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
     source = o.opened(data, limit=limit, **how)
@@ -67,7 +68,7 @@ def proxy(
     study = search(
         source,
         arms,
-        test=tests if len(tests) > 1 else whole,
+        test=tests if len(tests) > 1 or tests.keys() & {CHOOSE, JUDGE} else whole,
         networks=network,
         recipe=o.recipe(epochs, batch, optimizer, lr, augment),
         seeds=seeds,

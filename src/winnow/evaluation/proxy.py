@@ -14,16 +14,17 @@ from .. import checks
 from ..artefacts import Source, Study, record
 from ..data.holdout import hold_out
 from ..engine import Engine, engine_of
-from ..errors import InputError
+from ..errors import DivergedError, InputError
 from ..models import small_networks
 from ..progress import track
 from ..seeds import several
 from ..store import Run
 from ..training import Recipe, hold
 from ..training.recipe import recipe_of
+from .estimators import check as check_estimator
 from .estimators import describe, is_estimator
 from .evaluating import Subsets, evaluate, network_of
-from .exams import exam, exams, trainable
+from .exams import exam, exams, overlap, trainable
 from .proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
 from .trainings import file_name, json_ready
 
@@ -87,6 +88,10 @@ def proxy(
     runner = engine_of("proxy", engine)
     if not isinstance(subsets, Mapping) or not subsets:
         raise InputError("subsets of proxy must be a mapping from names to Subsets, at least one.")
+    if costs is not None and not isinstance(costs, Mapping):
+        raise InputError(f"costs of proxy must map subsets to seconds by stage; got {type(costs).__name__}.")
+    for model in filter(is_estimator, space.values()):  # before networks are trained that stand before it
+        check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False)
     settings = {
         "networks": {name: json_ready(describe(model)) for name, model in space.items()},
         "recipe": how.settings(),
@@ -99,20 +104,23 @@ def proxy(
     studies: dict[str, Study] = {}
     with Run.opened(out, {"command": "proxy", "source": source.fingerprint, **settings, "tests": prints}) as run:
         for name, model in track(list(space.items()), "networks"):
-            studies[name] = evaluate(
-                held,
-                subsets,
-                test=exam_sets,
-                model=model,
-                recipe=recipe,
-                seeds=numbers,
-                match_iterations=match_iterations,
-                random=random,
-                seed=seed,
-                out=None if run.path is None else run.path / "networks" / file_name(name),
-                engine=runner,
-                costs=costs,
-            )
+            try:
+                studies[name] = evaluate(
+                    held,
+                    subsets,
+                    test=exam_sets,
+                    model=model,
+                    recipe=recipe,
+                    seeds=numbers,
+                    match_iterations=match_iterations,
+                    random=random,
+                    seed=seed,
+                    out=None if run.path is None else run.path / "networks" / file_name(name),
+                    engine=runner,
+                    costs=costs,
+                )
+            except DivergedError as error:
+                raise DivergedError(f"network {name!r} of proxy, {error}") from None
         inputs = next(iter(studies.values())).provenance["inputs"]
         found = ProxyStudy(studies, json_ready(record("proxy", settings, inputs)))
         return run.put("proxy", found, 0.0, key=found.provenance)
@@ -127,6 +135,11 @@ def _halves(source: Source, test: object) -> dict[str, Source]:
         raise InputError(f"test of proxy must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}.")
     if given[CHOOSE].fingerprint == given[JUDGE].fingerprint:
         raise InputError(f"test sets {CHOOSE!r} and {JUDGE!r} of proxy must be different data; both are the same.")
+    if common := overlap(given[CHOOSE], given[JUDGE]):
+        raise InputError(
+            f"test sets {CHOOSE!r} and {JUDGE!r} of proxy must share no example, or networks are judged by what chose "
+            f"them; they share {common}."
+        )
     return {name: given[name] for name in (CHOOSE, JUDGE)}
 
 

@@ -62,6 +62,12 @@ class ProxyStudy:
                 )
             if _done(study) != _done(self._first):
                 raise InputError(f"the study of network {name!r} has other arms or seeds than the first one.")
+            for one in study.outcomes:
+                if not math.isfinite(one.value):
+                    raise InputError(
+                        f"the study of network {name!r} has no number for arm {one.arm!r} under seed {one.seed}, so it "
+                        "cannot be ranked."
+                    )
 
     def __repr__(self) -> str:
         return f"ProxyStudy({len(self.studies)} networks, {len(self.arms)} arms, {len(self.seeds)} seeds)"
@@ -187,7 +193,7 @@ class ProxyStudy:
                     "examples": row["kept"],
                     "rank correlation": _shown(row, "correlation"),
                     "less random's": _shown(row, "correlation_vs_random", sign="+"),
-                    "regret": _shown(row, "regret", scale),
+                    "regret, points" if scale == 100 else "regret": _shown(row, "regret", scale),
                     "training, s": f"{row['train_s']:.0f}",
                     "with selection, s": "not known" if math.isnan(row["search_s"]) else f"{row['search_s']:.0f}",
                 }

@@ -62,6 +62,10 @@ class Dense:
         """H applied to each row."""
         return self._narrow(self._wide(rows) @ self.matrix, len(rows))
 
+    def rooted(self, rows: Floats) -> Floats:
+        """Rows whose products are those of the given ones through H: R R^T = rows H rows^T."""
+        return self._narrow(self._wide(rows) @ np.tril(self._factor[0]), len(rows))
+
     def _wide(self, rows: Floats) -> Floats:
         """Rows over the features of one output where outputs share the matrix."""
         if self.copies == 1:

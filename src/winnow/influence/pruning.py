@@ -1,6 +1,8 @@
 """The two pruning problems of Yang et al. 2023, over influence vectors.
 
-`prune_by_count` is Eq. 4: of all sets of m examples, one whose removal moves the head least. `prune_by_bound` is Eq. 3
+`prune_by_count` is Eq. 4: of all sets of m examples, one whose removal moves the head least. How far it moves may be
+measured by the loss instead: a change d of the head costs about d^T H d / 2, and some directions cost far more than
+others. `prune_by_bound` is Eq. 3
 made meaningful: the most examples whose removal moves the head by at most epsilon. As printed, Eq. 3 is met by removing
 everything, because all vectors sum to 0 at the optimum. Here the change is that of the head after retraining, with the
 n / (n - m) that the printed sum lacks and corrected by Newton steps on what is kept; m is capped; and what is kept must
@@ -22,10 +24,12 @@ from ..errors import InputError
 from .annealing import Removal, default_moves, solve
 from .certifying import LEAST_CURVATURE, certificate, head_change, linear_change, rows_of
 from .computing import Influence
-from .heads import Positions
+from .curvature import DIRECT, Dense, curvature
+from .heads import Positions, spans
 
 __all__ = ["Pruned", "proportional", "prune_by_bound", "prune_by_count"]
 
+SPARED = ("parameters", "loss")
 SLACK = 1.5  # a linear prediction beyond so many epsilons is not worth correcting
 
 
@@ -55,6 +59,7 @@ def prune_by_count(
     *,
     groups: ArrayLike | None = None,
     moves: int | None = None,
+    spare: str = "parameters",
 ) -> Pruned:
     """Remove so many examples that together move the head least (Eq. 4).
 
@@ -72,6 +77,10 @@ def prune_by_count(
         proportional share of `remove`.
     moves
         Swaps to try; None takes as many as the calibration did. The answer depends on it, never on the clock.
+    spare
+        What the removal is to leave as it is: `parameters`, by the length of the change, as the paper has it; or
+        `loss`, by the square root of d^T H d, which the loss on new data follows more closely. The latter needs the
+        head's Hessian: vectors from `influence.vectors`, up to 4,096 parameters.
     """
     owner = "influence.prune_by_count"
     began = time.perf_counter()
@@ -81,10 +90,10 @@ def prune_by_count(
     group = _groups(owner, groups, n)
     counts = _counts(owner, remove, group, given=groups is not None)
     tried = default_moves(*rows.shape) if moves is None else checks.integer("moves", owner, moves, low=0)
-    found = solve(rows, group, counts, seed, tried)
+    found = solve(_measured(owner, vectors, rows, spare), group, counts, seed, tried)
     given = vectors if isinstance(vectors, Influence) else rows
     about = certificate(given, found.removed, group if groups is not None else None)
-    return _pruned(found, about, {"seed": seed, "moves": found.moves}, began)
+    return _pruned(found, about, {"seed": seed, "moves": found.moves, "spare": spare}, began)
 
 
 def prune_by_bound(
@@ -166,6 +175,24 @@ def proportional(groups: Positions, remove: int) -> Positions:
     order = np.lexsort((-sizes, -(shares % groups.size)))
     counts[order[:left]] += 1
     return counts.astype(np.int64)
+
+
+def _measured(owner: str, vectors: object, rows: NDArray[Any], spare: object) -> NDArray[Any]:
+    """Rows whose sums have the length that is to be short."""
+    checks.choice("spare", owner, spare, SPARED)
+    if spare == "parameters":
+        return rows
+    hessian = curvature(vectors.head, owner=owner) if isinstance(vectors, Influence) else None
+    if not isinstance(hessian, Dense):
+        what = "a plain array of rows" if hessian is None else f"{rows.shape[1]:,} parameters"
+        raise InputError(
+            f"spare of {owner} can be 'loss' only with the head's Hessian (vectors from influence.vectors, up to "
+            f"{DIRECT:,} parameters); got {what}."
+        )
+    out = np.empty(rows.shape, dtype=np.float32)
+    for part in spans(*rows.shape):
+        out[part] = hessian.rooted(np.asarray(rows[part], dtype=np.float64))
+    return out
 
 
 def _next(low: int, high: int, guess: float) -> int:

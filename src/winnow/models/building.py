@@ -29,6 +29,8 @@ from .weights import load_weights
 
 __all__ = ["NETWORKS", "Network", "build", "choose"]
 
+LARGEST = 10**9  # weights; more would fill the memory before anything could refuse them
+
 
 @dataclass(frozen=True)
 class Network:
@@ -154,7 +156,7 @@ def _shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict[str, Any]) -> nn.Module:
-    library, colon, inner = name.partition(":")
+    written, (library, colon, inner) = name, name.partition(":")
     if colon and library in LIBRARIES:
         if shape is not None and len(shape) != 3:
             raise InputError(f"shape of network {name!r} must be (channels, height, width); got {shape}.")
@@ -171,7 +173,20 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
     for option in options:
         if option not in network.options:
             raise UnknownNameError.of(f"option of network {name!r}:", option, network.options or ["(none)"])
-    return network.make(classes, network.shape if shape is None else shape, **options)
+    size = network.shape if shape is None else shape
+    _fits(network, classes, size, options, written)
+    return network.make(classes, size, **options)
+
+
+def _fits(network: Network, classes: int, shape: tuple[int, ...], options: dict[str, Any], name: str) -> None:
+    """Refuse a network that memory cannot hold, by making it without any."""
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            weights = sum(p.numel() for p in network.make(classes, shape, **options).parameters())
+    except (RuntimeError, TypeError, OverflowError):  # sizes beyond what torch can count
+        weights = LARGEST + 1
+    if weights > LARGEST:
+        raise InputError(f"network {name!r} is too large to be made: it has more than {LARGEST:,} weights.")
 
 
 def _written(name: str, text: str) -> dict[str, Any]:
@@ -182,9 +197,10 @@ def _written(name: str, text: str) -> dict[str, Any]:
         if not equals or not option or option in found:
             raise InputError(f"options in the name of a network must be option=value, each once; got {name!r}.")
         try:
-            found[option] = json.loads(value)
-        except ValueError:
-            found[option] = value
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = value
+        found[option] = read if isinstance(read, (int, float, list)) and not isinstance(read, bool) else value
     return found
 
 

@@ -45,8 +45,8 @@ def compress(
 
     Equal points are merged first, the first of them stands for all. What comes back depends on the points and weights,
     not on their order. Coordinates may be constant, collinear or discrete: moments that depend on others
-    need no points of their own. Rounding stays below 1e-12 of the sum of a moment's absolute terms, also beside far
-    outliers; only `refine` may leave up to 1e-10 beside one that is far along one coordinate alone.
+    need no points of their own. Rounding stays at or below 1e-12 of the sum of a moment's absolute terms, also beside
+    far outliers; only `refine` may leave up to 1e-10 beside one that is far along one coordinate alone.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ def influence(
     damping: float = 0.01,
     stratify: bool = True,
     moves: int | None = None,
+    spare: str = "parameters",
 ) -> Choice:
     """Remove the set whose influence vectors cancel best, so that a head on the embeddings hardly moves.
 
@@ -52,18 +53,22 @@ def influence(
         Whether each class keeps its share exactly, to the nearest whole number.
     moves
         Swaps to try; None takes as many as the calibration did.
+    spare
+        What is to change least: `parameters` of the head, or its `loss`.
     """
     from ..influence import prune_by_count
+    from ..influence.pruning import SPARED
 
     owner = "selector 'influence'"
     vectors, head, labels = head_of(pool, damping, owner)
     if size == pool.n:
         return Choice(np.arange(size), certificate={"removed": 0, "head_length": length_of(head)})
+    checks.choice("spare", owner, spare, SPARED)
     found = prune_by_count(
-        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=moves_of(moves, owner)
+        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=moves_of(moves, owner), spare=spare
     )
     kept = np.setdiff1d(np.arange(pool.n), found.removed)
-    return Choice(kept, certificate=told(found.certificate, head))
+    return Choice(kept, certificate={**told(found.certificate, head), "spare": spare})
 
 
 def head_of(pool: Pool, damping: object, owner: str) -> tuple[Influence, FittedHead, NDArray[np.int64]]:
