@@ -8,7 +8,7 @@ spread .1. The paper shows single runs. Here a repeat has the same initial weigh
 arms are compared in pairs. How fast a network learns is its loss averaged over the steps of training.
 
 Beside it stands the one-parameter case of Appendix B, whose error after t steps is known in closed form. The paper only
-bounds the effect of rho; its second moment is worked out here instead.
+bounds the effect of rho; its second moment is worked out here instead. That sentence was added after a first table.
 """
 
 from __future__ import annotations

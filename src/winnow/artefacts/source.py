@@ -217,6 +217,10 @@ def positions_of(
     asked = np.asarray(wanted)
     if asked.size == 0:
         return np.zeros(0, dtype=np.int64)
+    if asked.dtype.kind == "O" and all(isinstance(one, str) for one in asked.reshape(-1).tolist()):
+        asked = asked.astype(np.str_)
+    if asked.dtype.kind not in "iuU":
+        raise InputError(f"ids of {owner} look like {known[0]!r}; got an array of {asked.dtype}.")
     same_kind = (asked.dtype.kind in "iu") == (known.dtype.kind in "iu")
     if not same_kind:
         raise InputError(f"ids of {owner} look like {known[0]!r}; got {asked.reshape(-1)[0]!r}.")
