@@ -161,6 +161,7 @@ CASES = [
     ("a softmax head without damping", "wn.influence.vectors(np.eye(2), np.full((2, 2), 0.5), [0, 1], 0)"),
     ("outputs that are no probabilities", "wn.influence.vectors(np.eye(2), np.ones((2, 2)), [0, 1], 0.1)"),
     ("removing everything", "wn.influence.prune_by_count(np.eye(4), 4)"),
+    ("sparing the loss without its head", "wn.influence.prune_by_count(np.eye(4), 2, spare='loss')"),
     ("a bound of zero", "wn.influence.prune_by_bound(np.eye(4), 0, 2)"),
     ("a head that is not there", "wn.influence.from_model(torch.nn.Linear(2, 2), 'head', np.eye(2), [0, 1], 0.1)"),
     (
