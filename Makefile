@@ -30,8 +30,8 @@ lint:
 types:
 	$(BIN)/mypy
 
-unit:
-	$(BIN)/python -m pytest
+unit:  # a file at a time on two processes, each with one thread
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 examples:
 	$(BIN)/python examples/run_all.py
