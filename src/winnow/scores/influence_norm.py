@@ -18,8 +18,9 @@ def influence_norm(signals: Signals, *, damping: float = 0.01) -> NDArray[np.flo
     """How far leaving that one example out moves a regularised linear head on the embeddings.
 
     |s_i|, s_i = (1 / n) H^-1 (grad L_i + lam theta), with a softmax head (least squares for regression) trained on the
-    scaled embeddings and a column of ones by mean L + lam / 2 |theta|^2. Beware: it ranks much as EL2N does, for the
-    length of the gradient is what varies, so it is no second vote beside it; and removing the lowest moves the head
+    scaled embeddings and a column of ones by mean L + lam / 2 |theta|^2. Beware: it ranks much as EL2N taken
+    from that head does, for the length of the gradient is what varies, so it is no second vote beside it (EL2N from
+    early in a training is further off); and removing the lowest moves the head
     more than removing at random, because what they have in common adds up. The selector `influence` counts that.
 
     Parameters
