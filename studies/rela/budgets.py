@@ -33,7 +33,7 @@ def run(asked: Asked) -> Part:
     shares = BUDGETS[2:] if asked.quick else BUDGETS
     found = [one(asked, data, sizes, repeat, known, shares) for repeat in range(asked.seeds)]
     settings = (
-        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {4 * sizes.width} features, BYOL, "
+        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {8 * sizes.width} features, BYOL, "
         f"100 % = {sizes.steps} steps of batches of {sizes.batch} (the paper's: 39,000 of 128); linear probe, "
         f"{sizes.test:,} test images; {asked.seeds} seeds, all arms of one paired. Accuracies in %."
     )

@@ -54,7 +54,7 @@ def part(asked: Asked, name: str, methods: Sequence[str]) -> Part:
             found[data][repeat] = one(asked, data, sizes, repeat, methods)
     settings = (
         f"{' and '.join(asked.data)}: {sizes.images:,} images a seed, a student of four convolutions and "
-        f"{4 * sizes.width} features, {sizes.steps} steps of AdamW at .001, batches of {sizes.batch}; linear probe on "
+        f"{8 * sizes.width} features, {sizes.steps} steps of AdamW at .001, batches of {sizes.batch}; linear probe on "
         f"the same images, {sizes.test:,} test images; priors: "
         + ", ".join(f"{CALLED[prior_of(asked, data)]} on {data}" for data in asked.data)
         + f"; {asked.seeds} seeds of images, weights, batches and views, all arms of one paired. Accuracies in %, "

@@ -31,7 +31,7 @@ def run(asked: Asked) -> Part:
     known = (OWN,) if asked.quick else FROM
     found = [{prior: one(asked, data, sizes, repeat, prior) for prior in known} for repeat in range(asked.seeds)]
     settings = (
-        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {4 * sizes.width} features, BYOL, "
+        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {8 * sizes.width} features, BYOL, "
         f"{sizes.steps} steps in all; linear probe, {sizes.test:,} test images; {asked.seeds} seeds, all arms of one "
         "paired. Accuracies in %."
     )

@@ -53,7 +53,7 @@ class Sizes:
     steps: int = 800
     stops: tuple[int, ...] = (200, 400, 600, 800)
     batch: int = 128
-    width: int = 32
+    width: int = 16
     dim: int = 128
     probe_epochs: int = 50
 
@@ -62,7 +62,7 @@ class Sizes:
         return replace(self, steps=steps, stops=(steps,))
 
 
-QUICK = Sizes(images=64, test=60, steps=6, stops=(3, 6), batch=16, width=4, dim=4, probe_epochs=2)
+QUICK = Sizes(images=64, test=60, steps=6, stops=(3, 6), batch=16, width=2, dim=4, probe_epochs=2)
 
 
 @dataclass(frozen=True)
@@ -212,10 +212,15 @@ def drawn(data: str, sizes: Sizes, repeat: int) -> tuple[wn.Source, wn.Source]:
 
 
 def network(shape: tuple[int, ...], sizes: Sizes) -> nn.Module:
-    """The student: four convolutions, 4 x width features; its weights are those of the seed that builds it."""
-    made = wn.models.build("convnet", classes=2, shape=shape, width=sizes.width)
-    made.set_submodule(wn.models.feature_layer(made), nn.Identity())
-    return made
+    """The student: four convolutions, of which three halve the image; w, 2w, 4w, 8w features and their average."""
+    layers: list[nn.Module] = []
+    channels = shape[0]
+    for number in range(4):
+        features = sizes.width * 2**number
+        layers += [nn.Conv2d(channels, features, 3, 1 if number == 0 else 2, 1, bias=False)]
+        layers += [nn.BatchNorm2d(features), nn.ReLU()]
+        channels = features
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 
 def beginner(data: str, sizes: Sizes, repeat: int) -> nn.Module:

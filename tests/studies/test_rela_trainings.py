@@ -9,7 +9,7 @@ from studies.shelf import Shelf
 
 from winnow.relabel.pretraining import Pretraining
 
-SMALL = Sizes(images=48, test=40, steps=6, stops=(3, 6), batch=16, width=4, dim=4, probe_epochs=2)
+SMALL = Sizes(images=48, test=40, steps=6, stops=(3, 6), batch=16, width=2, dim=4, probe_epochs=2)
 
 
 @pytest.fixture
