@@ -104,7 +104,7 @@ def described(asked: Asked) -> str:
         said.append(f"{data}: {sizes.images} images, {called(sizes.network)}, {sizes.epochs} epochs")
     return (
         f"{'; '.join(said)}. {SHARE:.0%} of each class kept. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all "
-        f"of the test split unless quick. {asked.seeds} repeats; the subsets are those of `pruning`. Seconds are the "
+        f"of the test split. {asked.seeds} repeats; the subsets are those of `pruning`. Seconds are the "
         "processor's."
     )
 

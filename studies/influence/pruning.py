@@ -57,7 +57,7 @@ def described(asked: Asked) -> str:
             f"for {sizes.epochs} on every set"
         )
     return (
-        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split unless quick. "
+        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split. "
         f"Every set has as many images of each class. {asked.seeds} repeats, each with a draw, an observation, choices "
         "and weights of its own. Seconds are the processor's."
     )

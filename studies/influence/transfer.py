@@ -64,7 +64,7 @@ def described(asked: Asked) -> str:
             f"for {sizes.epochs} epochs on every set"
         )
     return (
-        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split unless quick. "
+        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split. "
         f"Every set has as many images of each class. {asked.seeds} repeats; the subsets are those of `pruning`."
     )
 

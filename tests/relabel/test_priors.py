@@ -203,3 +203,8 @@ def test_weights_of_any_kind_are_told_apart_or_refused() -> None:
     for scale in (np.zeros(3), 1, ["whiten"]):
         with pytest.raises(UnknownNameError, match=r"scale of relabel.targets"):
             targets(source, "random", 2, scale)  # type: ignore[arg-type]
+
+
+def test_an_untrained_network_of_a_library_is_noted() -> None:
+    with pytest.warns(UserWarning, match="used untrained"):
+        represent(pictures(2, side=32), "torchvision:resnet18")

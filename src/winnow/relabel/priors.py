@@ -17,6 +17,7 @@ that wants three, and `size` resizes them to what it was trained on.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,7 @@ from ..artefacts.source import positions_of
 from ..data.arrays import to_numpy
 from ..errors import DataError, InputError, NotFoundError
 from ..models import build, choose, eval_mode, feature_layer, features_of
+from ..models.bridge import LIBRARIES
 from ..models.identity import describe
 from ..models.weights import read_weights
 from ..signals.embedding import embedding_batches, weights_of
@@ -184,6 +186,10 @@ def _network(
     network = build(name, classes=2, shape=shape, seed=seed)
     if weights is not None:
         network = _trained(name, network, shape, weights)
+    elif ":" in name and name.partition(":")[0] in LIBRARIES:  # of these one expects trained weights
+        warnings.warn(
+            f"prior {name!r} of {owner} has no weights= and is used untrained: nothing is downloaded", stacklevel=4
+        )
     return network, {"prior": prior, "network": name, "weights": weights_of(network)}
 
 
