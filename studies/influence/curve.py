@@ -101,7 +101,7 @@ def certified(of: Trained, removed: NDArray[np.int64]) -> dict[str, float]:
 
 def values(found: Sequence[Cells], method: str, share: str, name: str, *, size: bool = False) -> NDArray[np.float64]:
     """One number a repeat, the mean over its removals; of sizes if asked."""
-    every = np.array([[one[name] for one in repeat[method][share]] for repeat in found])
+    every = np.array([[one[name] for one in repeat[method][share]] for repeat in found], dtype=float)  # None is NaN
     return np.asarray((np.abs(every) if size else every).mean(axis=1))
 
 
@@ -127,7 +127,7 @@ def table(found: Sequence[Cells]) -> Sequence[str]:
             of = partial(values, found, method, share)
             lines.append(
                 f"| {float(share):.0%} | {method} | "
-                + " | ".join(interval(of(name)) for name in COLUMNS)
+                + " | ".join(settled(of(name)) for name in COLUMNS)
                 + f" | {interval(of('curvature'), 2)} | {interval(of('gap'), 5)} |"
             )
     lines += [
@@ -143,6 +143,12 @@ def table(found: Sequence[Cells]) -> Sequence[str]:
             f"{within(one['corrected'], 4)} | {within(one['size'], 3)} | {within(one['mean'], 3)} |"
         )
     return lines
+
+
+def settled(each: NDArray[np.float64]) -> str:
+    """An interval, or in how many draws there was nothing to average."""
+    lacking = int(np.isnan(each).sum())
+    return f"not settled in {lacking} of {each.size} draws" if lacking else interval(each)
 
 
 def verdict(found: Sequence[Cells]) -> Sequence[str]:

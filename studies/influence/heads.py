@@ -72,7 +72,9 @@ def removal(of: Trained, removed: Positions, certificate: Mapping[str, Any]) -> 
     predicted = of.vectors[removed].sum(axis=0).reshape(before.shape) * len(of.labels) / (len(of.labels) - removed.size)
     slope, second = bent(of, predicted)
     told = ("linear", "newton", "corrected", "printed", "curvature")
-    return {name: float(certificate[name]) for name in told} | {
+    # where Newton steps do not settle the certificate says infinity, which JSON does not
+    known = {name: float(certificate[name]) for name in told}
+    return {name: value if np.isfinite(value) else None for name, value in known.items()} | {
         "actual": float(np.linalg.norm(theta - before)),
         "gap": loss_of(theta, of.others, of.truth) - loss_of(before, of.others, of.truth),
         "first": float((slope * predicted).sum()),

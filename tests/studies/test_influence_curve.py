@@ -82,3 +82,11 @@ def test_a_large_gap_below_zero_is_no_small_one():
     assert between(Interval(-0.5, -0.6, -0.4, 10), -0.1, 0.1) == "does not hold"
     assert between(Interval(-0.05, -0.06, -0.04, 10), -0.1, 0.1) == "holds"
     assert between(Interval(0.05, float("nan"), float("nan"), 1), -0.1, 0.1) == "is not decided by these draws"
+
+
+def test_what_did_not_settle_is_said():
+    found = made_up(0.04, 0.02)
+    for repeat in found[:2]:
+        repeat[LOWEST]["0.5"][0]["corrected"] = None
+    lines = [line for line in table(found) if line.startswith("| 50% | lowest norm")]
+    assert "not settled in 2 of 10 draws" in lines[0]
