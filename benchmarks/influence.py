@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import platform
 import statistics
 import time
 
 import numpy as np
+from machine import processor
 
 import winnow as wn
 from winnow.influence.annealing import Schedule, default_moves, solve
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--large", action="store_true")
     asked = parser.parse_args()
-    print(f"{datetime.date.today()}, {platform.processor() or platform.machine()}, one thread, half removed\n")
+    print(f"{datetime.date.today()}, {processor()}, one thread, half removed\n")
     print("| rows | given | moves | core s | clock s | objective beside random's | plain annealing |")
     print("|---|---|---|---|---|---|---|")
     few = rows(10_000)

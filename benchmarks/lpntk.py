@@ -14,7 +14,6 @@ import argparse
 import datetime
 import multiprocessing
 import os
-import platform
 import resource
 import statistics
 import time
@@ -22,6 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from machine import processor
 from torch.func import functional_call, grad, jacrev, vmap
 
 import winnow as wn
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     asked = parser.parse_args()
     n = asked.examples
-    print(f"{datetime.date.today()}, {platform.processor() or platform.machine()}, one thread, LeNet-5\n")
+    print(f"{datetime.date.today()}, {processor()}, one thread, LeNet-5\n")
     print(
         "| what | examples | seconds | peak memory of the process | ratio to the layered Gram |\n|---|---|---|---|---|"
     )

@@ -29,6 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from machine import processor
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -189,7 +190,7 @@ def main() -> None:
     parser.add_argument("--coreax", help="a Python interpreter that has coreax")
     asked = parser.parse_args()
     compress(drawn(2000, 0), 2 * feasible_size(M, ORDER), ORDER)  # compile
-    machine = platform.processor() or platform.machine()
+    machine = processor()
     print(f"{datetime.date.today()}, {machine}, one thread, Python {platform.python_version()}; processor seconds\n")
     with threadpool_limits(1):
         against_the_paper(10**4, asked.trials)

@@ -12,12 +12,11 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
-import platform
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
+from machine import processor
 from torch.nn import functional
 
 import winnow as wn
@@ -72,14 +71,6 @@ def epoch(
     if rec is not None:
         rec.end_epoch()
     return time.perf_counter() - wall, time.process_time() - cpu
-
-
-def processor() -> str:
-    """The CPU's name as the system has it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main() -> None:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
-import platform
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
+from machine import processor
 
 import winnow as wn
 from winnow.errors import WinnowError
@@ -62,14 +61,6 @@ def block(training: Pretraining, steps: int) -> tuple[float, float]:
     for _ in range(steps):
         training.step()
     return (time.perf_counter() - wall) / steps, (time.process_time() - cpu) / steps
-
-
-def processor() -> str:
-    """The CPU's name as the system has it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main() -> None:

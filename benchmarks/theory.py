@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from machine import processor
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the slow twins live with the tests
@@ -83,7 +84,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
     learning_curve([1.0, 2.0], 0.2, 10)  # compile
-    machine = platform.processor() or platform.machine()
+    machine = processor()
     print(f"{datetime.date.today()}, {machine}, one thread, Python {platform.python_version()}\n")
     print("| keep | angle | dblquad + fsolve | solve, cold | a point of a curve | ratio, cold | ratio, curve |")
     print("|---|---|---|---|---|---|---|")

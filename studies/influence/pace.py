@@ -30,7 +30,7 @@ from winnow.training import Feed, predict, train
 
 from ..comparing import ONE, better, ratio, signed, within
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels
-from .arms import BATCH, RATE, Sizes, called, chosen, network, recipe, settings, sizes_of
+from .arms import TRAINED, Sizes, called, chosen, network, recipe, settings, sizes_of
 
 SHARE = 0.6  # kept, as in the paper's Fig. 4
 DROP = 1.3  # points that the paper gives up for it
@@ -103,8 +103,8 @@ def described(asked: Asked) -> str:
         sizes = sizes_of(data, asked.quick)
         said.append(f"{data}: {sizes.images} images, {called(sizes.network)}, {sizes.epochs} epochs")
     return (
-        f"{'; '.join(said)}. {SHARE:.0%} of each class kept. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all "
-        f"of the test split. {asked.seeds} repeats; the subsets are those of `pruning`. Seconds are the "
+        f"{'; '.join(said)}. {SHARE:.0%} of each class kept. {TRAINED} "
+        f"{asked.seeds} repeats; the subsets are those of `pruning`. Seconds are the "
         "processor's."
     )
 

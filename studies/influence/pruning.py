@@ -17,7 +17,7 @@ from winnow.artefacts.intervals import difference, mean
 
 from ..comparing import ONE, better, claimed, signed
 from ..parts import COLOURS, FULL, INK, RANDOM, SOFT, Asked, Part, interval, panels, written
-from .arms import BATCH, KEPT, METHODS, NAMES, RATE, called, settings, sizes_of
+from .arms import KEPT, METHODS, NAMES, TRAINED, called, settings, sizes_of
 from .trainings import Cell, Cells, Row, everything, points, retrained, rows
 
 OURS = "influence"
@@ -57,7 +57,7 @@ def described(asked: Asked) -> str:
             f"for {sizes.epochs} on every set"
         )
     return (
-        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split. "
+        f"{'; '.join(said)}. {TRAINED} "
         f"Every set has as many images of each class. {asked.seeds} repeats, each with a draw, an observation, choices "
         "and weights of its own. Seconds are the processor's."
     )

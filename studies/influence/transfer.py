@@ -19,7 +19,7 @@ from ..comparing import better, signed
 from ..parts import INK, RANDOM, SOFT, Asked, Part, interval, panels, written
 from ..shelf import Shelf
 from . import pruning
-from .arms import BATCH, RATE, called, settings, sizes_of
+from .arms import TRAINED, called, settings, sizes_of
 from .pruning import OURS, TINTS, name_of
 from .trainings import Cell, Cells, Row, everything, points, retrained, rows
 
@@ -64,7 +64,7 @@ def described(asked: Asked) -> str:
             f"for {sizes.epochs} epochs on every set"
         )
     return (
-        f"{'; '.join(said)}. Batch {BATCH}, AdamW at {RATE:g} falling to zero; all of the test split. "
+        f"{'; '.join(said)}. {TRAINED} "
         f"Every set has as many images of each class. {asked.seeds} repeats; the subsets are those of `pruning`."
     )
 

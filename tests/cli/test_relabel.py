@@ -72,7 +72,12 @@ def test_comparing_prints_the_matrix_and_the_advice(winnow: Winnow, tmp_path: Pa
     [
         ("digits", "exactly one of --prior (with --dim) and --compare"),
         ("digits --prior random --compare", "exactly one of --prior"),
-        ("digits random --prior random --dim 3", "are for --compare"),
+        (
+            "digits random --prior random --dim 3",
+            "a list of priors of winnow relabel is for --compare, not for --prior",
+        ),
+        ("digits --prior random --dim 3 --by-labels", "--by-labels of winnow relabel is for --compare"),
+        ("digits --prior random --dim 3 --form neighbour", "--form of winnow relabel is for --compare"),
         ("digits --prior random", "needs --dim"),
         ("digits --prior random --dim 3000", "dim of relabel.targets must be at most 64"),
         ("digits --prior rnadom --dim 3", "unknown network 'rnadom'"),
@@ -81,7 +86,12 @@ def test_comparing_prints_the_matrix_and_the_advice(winnow: Winnow, tmp_path: Pa
         ("digits --prior random --dim 3 --mean a,b", "--mean must be numbers with commas between"),
         ("digits --prior nowhere.npy --dim 3", "there is no file nowhere.npy"),
         ("digits --compare random", "--compare needs two or more different priors; got random"),
-        ("digits --compare random raw --weights w.pt", "--weights is for --prior"),
+        (
+            "digits --compare random raw --weights w.pt",
+            "is for --prior, not for --compare; give each prior its own as NAME=FILE",
+        ),
+        ("digits --compare random raw --dim 3", "--dim of winnow relabel is for --prior"),
+        ("digits --compare random raw --out targets.parquet", "--out of winnow relabel is for --prior"),
         ("digits --task unlabelled --compare random raw --by-labels", "--by-labels needs classes"),
         ("digits --compare random raw --form cosine", "form of relabel.compare"),
     ],

@@ -36,10 +36,12 @@ def relabel(
     priors: Annotated[list[str] | None, typer.Argument(help="Priors to compare, with --compare.")] = None,
     prior: Annotated[str | None, typer.Option(help="The prior that makes the targets.")] = None,
     dim: Annotated[int | None, typer.Option(help="Numbers a target has.")] = None,
-    scale: Annotated[str, typer.Option(help="whiten, standardize or none.")] = "whiten",
+    scale: Annotated[str | None, typer.Option(help="whiten, standardize or none; whiten if not given.")] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Compare the priors named, and advise.")] = False,
     by_labels: Annotated[bool, typer.Option("--by-labels", help="Let the comparison go by the labels.")] = False,
-    form: Annotated[str, typer.Option(help="Distance of a comparison: regression or neighbour.")] = "regression",
+    form: Annotated[
+        str | None, typer.Option(help="Distance of a comparison: regression or neighbour; regression if not given.")
+    ] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights of a named network.")] = None,
     layer: Annotated[
         str | None, typer.Option(help="Layer whose output to take; what enters the last one if not given.")
@@ -48,7 +50,7 @@ def relabel(
     mean: Annotated[str | None, typer.Option(help="Mean the prior wants, a number a channel, with commas.")] = None,
     std: Annotated[str | None, typer.Option(help="Standard deviation it wants, a number a channel.")] = None,
     batch: Annotated[int, typer.Option(help="Examples that go through the prior at a time.")] = 512,
-    out: Annotated[Path, typer.Option(help="Where to write the targets.")] = Path("targets.parquet"),
+    out: Annotated[Path | None, typer.Option(help="Where to write them; targets.parquet if not given.")] = None,
     labels: o.Labels = None,
     task: o.Task = None,
     unreadable: o.Unreadable = "refuse",
@@ -60,23 +62,30 @@ def relabel(
     """Make targets for every example from a prior model, or compare priors."""
     if compare == (prior is not None):
         raise InputError("winnow relabel needs exactly one of --prior (with --dim) and --compare (with priors).")
-    if priors and not compare:
-        raise InputError(f"priors of winnow relabel are for --compare; got {', '.join(priors)} without it.")
+    making = {"--dim": dim, "--scale": scale, "--out": out, "--weights": weights}
+    comparing = {"a list of priors": priors or None, "--by-labels": by_labels or None, "--form": form}
+    for option, value in (making if compare else comparing).items():
+        if value is not None:
+            hint = "; give each prior its own as NAME=FILE" if option == "--weights" else ""
+            mode, other = ("--compare", "--prior") if compare else ("--prior", "--compare")
+            raise InputError(f"{option} of winnow relabel is for {other}, not for {mode}{hint}.")
     if prior is not None and dim is None:
         raise InputError("winnow relabel --prior needs --dim, the numbers a target has.")
     source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
-    how = {"size": size, "mean": _numbers("--mean", mean), "std": _numbers("--std", std), "layer": layer}
-    if prior is None:
-        if weights is not None:
-            raise InputError("--weights is for --prior; with --compare give each prior its own as NAME=FILE.")
-        _compare(source, priors or [], by_labels, form, {**how, "batch": batch, "seed": seed}, as_json)
-        return
+    numbers = {"mean": _numbers("--mean", mean), "std": _numbers("--std", std)}
+    how: dict[str, Any] = {"size": size, "layer": layer, "batch": batch, "seed": seed, **numbers}
+    if prior is None or dim is None:
+        _compare(source, priors or [], by_labels, form or "regression", how, as_json)
+    else:
+        how |= {"scale": None if scale == "none" else scale or "whiten", "weights": weights}
+        _make(source, prior, dim, out or Path("targets.parquet"), how, as_json)
+
+
+def _make(source: Any, prior: str, dim: int, out: Path, how: dict[str, Any], as_json: bool) -> None:
+    """Write the targets, and say how much of the prior they hold."""
     from ..relabel import targets
 
-    made = targets(
-        source, prior, int(dim or 0), None if scale == "none" else scale,
-        weights=weights, batch=batch, seed=seed, out=out, **how,  # type: ignore[arg-type]
-    )  # fmt: skip
+    made = targets(source, prior, dim, out=out, **how)
     measured = made.provenance["measured"]
     about = {"targets": str(out), "examples": len(made), "dim": made.dim, "seconds": made.seconds, **measured}
     if as_json:

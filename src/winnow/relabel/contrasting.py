@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -59,7 +60,7 @@ class Shadow(nn.Module):
         torch._foreach_lerp_(list(self.network.parameters()), list(network.parameters()), share)
 
 
-class Method(nn.Module):
+class Method(nn.Module, ABC):
     """A self-supervised method: everything but the backbone.
 
     Subclasses give `outputs` (forward passes, which may run in a lower precision) and `compare` (the loss, in float32),
@@ -75,13 +76,13 @@ class Method(nn.Module):
         self.shadow: Shadow | None = None
         self.followed: list[tuple[nn.Module, Shadow]] = []
 
+    @abstractmethod
     def outputs(self, backbone: nn.Module, views: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], ...]:
         """Forward passes: lists of outputs, one a view."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compare(self, *outputs: list[torch.Tensor]) -> torch.Tensor:
         """The loss, from what `outputs` gave."""
-        raise NotImplementedError
 
     def views(self, images: torch.Tensor, rng: np.random.Generator) -> list[torch.Tensor]:
         """Views of a batch of images between 0 and 1: two large ones, then small ones where the method uses them."""
