@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from winnow.artefacts.intervals import Interval, difference
 
 from ..parts import COLOURS, FULL, RANDOM, SOFT, Asked, Part, interval, panels, written
+from .readings import at_seconds, mean_or_never, seconds_to
 from .trainings import CALLED, ELSEWHERE, OWN, QUICK, Arm, Sizes, curve, untrained
 
 EIGHT = ("byol", "simsiam", "simclr", "barlow_twins", "vicreg", "moco", "dino", "swav")
@@ -85,8 +86,6 @@ def one(asked: Asked, data: str, sizes: Sizes, repeat: int, methods: Sequence[st
     for method in methods if not asked.quick else CLAIMED:
         made[method] = curve(shelf, data, sizes, repeat, Arm(method))
         made[f"{method}+"] = curve(shelf, data, sizes, repeat, Arm(method, prior))
-        if method in CLAIMED:
-            made[f"{method}+shuffled"] = curve(shelf, data, sizes, repeat, Arm(method, prior, shuffled=True))
     return made
 
 
@@ -98,11 +97,6 @@ def present(found: Sequence[Found]) -> list[str]:
 def ends(found: Sequence[Found], arm: str) -> NDArray[np.float64]:
     """Accuracies in the end, a seed each."""
     return np.array([one[arm]["accuracies"][-1] for one in found])
-
-
-def at_seconds(curve: Found, seconds: float, start: float) -> float:
-    """Accuracy when as much time has gone by, on straight lines between stops."""
-    return float(np.interp(seconds, [0.0, *curve["seconds"]], [start, *curve["accuracies"]]))
 
 
 def gains(found: Sequence[Found], method: str) -> dict[str, Interval]:
@@ -119,6 +113,13 @@ def at_the_shorter(one: Found, method: str, waited: float) -> tuple[float, float
     plus, plain = one[f"{method}+"], one[method]
     end = min(waited + plus["seconds"][-1], plain["seconds"][-1])
     return at_seconds(plus, end - waited, one["untrained"]), at_seconds(plain, end, one["untrained"])
+
+
+def cost(one: Found, method: str, counted: float) -> float:
+    """Seconds of the accelerated arm until it is as good as the plain one in the end, as a share of the plain one's."""
+    plus, plain = one[f"{method}+"], one[method]
+    needed = seconds_to(plus, plain["accuracies"][-1], one["untrained"]) + counted * plus["targets"]
+    return float(needed / plain["seconds"][-1])
 
 
 def table(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
@@ -140,11 +141,6 @@ def table(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
             + " | ".join(f"{gain[name].centre:+.1f} ± {gain[name].half_width:.1f}" for name in gain)
             + f" | {took[0]:.0f} | {took[1]:.0f} | {share} |"
         )
-        if all(f"{method}+shuffled" in one for one in found):
-            lines.append(
-                f"| {NAMES[method]}, targets shuffled | | {interval(ends(found, f'{method}+shuffled'), 1)} "
-                "| | | | | | |"
-            )
     for name, arm in (("stage 1 only", "stage 1"), ("stage 1 only, targets shuffled", "shuffled")):
         took = np.mean([one[arm]["seconds"][-1] for one in found])
         lines.append(f"| {name} | | {interval(ends(found, arm), 1)} | | | | | {took:.0f} | |")
@@ -167,16 +163,21 @@ def verdict(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
                 f"{written(gain['seconds'], 1)} at equal seconds, {written(gain['with targets'], 1)} with the targets "
                 f"counted: the claim {'holds' if whole else 'does not hold on all three'}."
             )
+            alone, counted = ([cost(one, method, share) for one in found] for share in (0.0, 1.0))
+            lines.append(
+                f"{data}, {NAMES[method]}: the accelerated arm is where the method alone ends after "
+                f"{mean_or_never(alone, '.0%')} of its seconds, {mean_or_never(counted, '.0%')} with the targets'."
+            )
     told = "; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names)
     lines.append(f"{data}, all methods at equal steps, the accelerated arm {told}.")
     for method in present(found):
         if method in CLAIMED:
             after = difference(ends(found, "stage 1"), ends(found, f"{method}+"))
-            control = difference(ends(found, f"{method}+"), ends(found, f"{method}+shuffled"))
             lines.append(
-                f"{data}, {NAMES[method]}: staying in stage 1 instead of switching is worth {written(after, 1)} "
-                f"points; true targets are worth {written(control, 1)} over shuffled ones."
+                f"{data}, {NAMES[method]}: staying in stage 1 instead of switching is worth {written(after, 1)} points."
             )
+    control = difference(ends(found, "stage 1"), ends(found, "shuffled"))
+    lines.append(f"{data}, stage 1 only: true targets are worth {written(control, 1)} points over shuffled ones.")
     return lines
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from studies.parts import Asked
-from studies.rela import budgets, methods, schedule, trainings
+from studies.rela import budgets, methods, readings, schedule, trainings
 from studies.rela.trainings import OWN, Arm, Sizes
 from studies.shelf import Shelf
 
@@ -36,6 +36,8 @@ def test_parts_share_trainings_and_go_on(asked, tmp_path, monkeypatch):
     before = kept(tmp_path)
     fixed = schedule.run(asked("schedule"))  # needs only the fixed switches beside what is there
     assert len(fixed.table) == 3
+    assert "targets shuffled" in fixed.table[0]
+    assert "stage 1 only" in fixed.table[0]
     assert before.items() <= kept(tmp_path).items()
     monkeypatch.setattr(trainings, "trained", None)  # nothing may be trained again
     again = asked("methods")
@@ -124,7 +126,6 @@ def made_up(gain, seconds=100.0, cost=30.0):
         for method in methods.CLAIMED:
             one[method] = line(base, seconds)
             one[f"{method}+"] = line(base + gain + rng.normal(0, 0.1), 90.0, 600)
-            one[f"{method}+shuffled"] = line(42, 90.0, 600)
         out.append(one)
     return out
 
@@ -133,6 +134,7 @@ def test_a_gain_is_said_to_hold_and_a_loss_not():
     said = " ".join(methods.verdict("some", made_up(5.0, seconds=130.0), Sizes()))
     assert "the claim holds" in said
     assert "wins: BYOL, SimSiam" in said
+    assert "true targets are worth" in said
     said = " ".join(methods.verdict("some", made_up(-5.0), Sizes()))
     assert "does not hold" in said
     assert "loses: BYOL, SimSiam" in said
@@ -162,15 +164,36 @@ def test_budget_verdict_names_where_it_wins():
     rng = np.random.default_rng(1)
 
     def cell(value):
-        return {"accuracy": value + rng.normal(0, 0.1), "seconds": 1.0}
+        return {"accuracy": value + rng.normal(0, 0.1), "seconds": 2 * value, "targets": 7.0}
 
     found = [
-        {"untrained": 30.0, "alone": {0.5: cell(40), 1.0: cell(45)}, OWN: {0.5: cell(46), 1.0: cell(45)}}
+        {
+            "untrained": 30.0,
+            "alone": {0.5: cell(40), 1.0: cell(45)},
+            OWN: {0.5: cell(46), 1.0: cell(45)},
+            "resnet20": {0.5: cell(39)},  # not trained for the whole budget
+        }
         for _ in range(5)
     ]
-    said = budgets.verdict(found, (OWN,), (0.5, 1.0))
+    said = budgets.verdict(found, (OWN, "resnet20"), (0.5, 1.0))
+    assert "at no budget; its mean reaches that of BYOL's whole budget at no budget" in said[2]
     assert "outside the interval, at 50%;" in said[1]
-    assert "whole budget at 50%" in said[1]
+    assert "whole budget at 50%, in 92 s of training after 7 s for the targets, against 90 s" in said[1]
+
+
+def test_what_it_costs_to_be_as_good_is_read_between_stops():
+    line = {"seconds": [10.0, 20.0, 30.0], "accuracies": [40.0, 30.0, 50.0]}
+    assert readings.seconds_to(line, 35.0, 30.0) == pytest.approx(5)
+    assert readings.seconds_to(line, 45.0, 30.0) == pytest.approx(27.5)
+    assert readings.seconds_to(line, 30.0, 30.0) == 0
+    assert readings.seconds_to(line, 51.0, 30.0) == np.inf
+    assert readings.mean_or_never([0.25, 0.75], ".0%") == "50%"
+    assert readings.mean_or_never([0.25, np.inf], ".0%") == "25% (1 of 2 seeds)"
+    assert readings.mean_or_never([np.inf], ".0%") == "never"
+    (one, *_) = made_up(5.0, seconds=100.0)  # 36, 40 after 45 s, its end after 90 s; 30 s for the targets
+    needed = 45 + 45 * (one["byol"]["accuracies"][-1] - 40) / (one["byol+"]["accuracies"][-1] - 40)
+    assert methods.cost(one, "byol", 0.0) == pytest.approx(needed / 100)
+    assert methods.cost(one, "byol", 1.0) == pytest.approx((needed + 30) / 100)
 
 
 def test_schedule_says_when_the_switch_loses():
@@ -183,6 +206,10 @@ def test_schedule_says_when_the_switch_loses():
     said = schedule.verdict(found, (OWN,))
     assert "best fixed share is 100%" in said[1]
     assert "worse by its interval" in said[1]
+    assert "every prior here: does not hold" in said[2]
+    assert "nowhere worse than it by their interval: 25%, 50%, 75%, 100%; so" in said[2]
     for one in found:
         one[OWN]["adaptive"] = 50.0
-    assert "better by its interval" in schedule.verdict(found, (OWN,))[1]
+    said = schedule.verdict(found, (OWN,))
+    assert "better by its interval" in said[1]
+    assert "not contradicted. Every fixed share is worse" in said[2]
