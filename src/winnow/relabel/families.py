@@ -163,6 +163,8 @@ class SwAV(Method):
         super().__init__()
         self.projection = heads.SwaVProjectionHead(d, 4 * d, d)
         self.prototypes = heads.SwaVPrototypes(d, 4 * d)
+        for layer in self.prototypes.heads:
+            layer.register_parameter("bias", None)  # lightly's has one; the paper's likeness is the product alone
         self.criterion = SwaVLoss()
 
     def outputs(self, backbone: nn.Module, views: Views) -> Outputs:
