@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from winnow.artefacts.intervals import difference
 
 from ..parts import COLOURS, FULL, INK, SOFT, Asked, Part, interval, panels
+from .labels_tables import CALLED as CALLED_DATA
 from .trainings import CALLED, OWN, QUICK, Arm, Sizes, curve, untrained
 
 DATA, METHOD = "cifar10", "byol"
@@ -35,7 +36,8 @@ def run(asked: Asked) -> Part:
     shares = BUDGETS[2:] if asked.quick else BUDGETS
     found = [one(asked, data, sizes, repeat, known, shares) for repeat in range(asked.seeds)]
     settings = (
-        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {8 * sizes.width} features, BYOL, "
+        f"{CALLED_DATA.get(data, data)}: {sizes.images:,} images a seed, a student of four convolutions and "
+        f"{8 * sizes.width} features, BYOL, "
         f"100 % = {sizes.steps} steps of batches of {sizes.batch} (the paper's: 39,000 of 128); linear probe, "
         f"{sizes.test:,} test images; {asked.seeds} seeds, all arms of one paired. Accuracies in %, seconds of "
         "one thread."

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from winnow.artefacts.intervals import Interval, difference
 
 from ..parts import COLOURS, FULL, RANDOM, SOFT, Asked, Part, interval, panels, written
+from .labels_tables import CALLED as CALLED_DATA
 from .readings import at_seconds, mean_or_never, seconds_to
-from .trainings import CALLED, ELSEWHERE, OWN, QUICK, Arm, Sizes, curve, untrained
+from .trainings import CALLED, ELSEWHERE, OWN, QUICK, Arm, Sizes, curve, prior_read, untrained
 
 EIGHT = ("byol", "simsiam", "simclr", "barlow_twins", "vicreg", "moco", "dino", "swav")
 CLAIMED = ("byol", "simsiam")
@@ -54,14 +55,17 @@ def part(asked: Asked, name: str, methods: Sequence[str]) -> Part:
         for data in asked.data:
             found[data][repeat] = one(asked, data, sizes, repeat, methods)
     settings = (
-        f"{' and '.join(asked.data)}: {sizes.images:,} images a seed, a student of four convolutions and "
-        f"{8 * sizes.width} features, {sizes.steps} steps of AdamW at .001, batches of {sizes.batch}; linear probe on "
-        f"the same images, {sizes.test:,} test images; priors: "
-        + ", ".join(f"{CALLED[prior_of(asked, data)]} on {data}" for data in asked.data)
+        f"{' and '.join(named(data) for data in asked.data)}: {sizes.images:,} images a seed, a student of four "
+        f"convolutions and {8 * sizes.width} features, {sizes.steps} steps of AdamW at .001, batches of {sizes.batch}; "
+        f"linear probe on the same images, {sizes.test:,} test images; priors: "
+        + ", ".join(f"{CALLED[prior_of(asked, data)]} on {named(data)}" for data in asked.data)
         + f"; {asked.seeds} seeds of images, weights, batches and views, all arms of one paired. Accuracies in %, "
         "seconds of one thread."
     )
-    lines = [line for data in asked.data for line in table(data, found[data], sizes)]
+    lines = []
+    for data in asked.data:
+        own = prior_read(asked.shelf.beside("trainings"), data, sizes, prior_of(asked, data))
+        lines += [*table(data, found[data], sizes), beside(CALLED[prior_of(asked, data)], own), ""]
     said = [line for data in asked.data for line in verdict(data, found[data], sizes)]
     claim = (
         "Claim: a method that first learns the targets of a prior model reaches, in the same steps and the same time, "
@@ -92,6 +96,11 @@ def one(asked: Asked, data: str, sizes: Sizes, repeat: int, methods: Sequence[st
 def present(found: Sequence[Found]) -> list[str]:
     """The methods that every seed has, in the table's order."""
     return [method for method in EIGHT if all(f"{method}+" in one for one in found)]
+
+
+def named(data: str) -> str:
+    """A data set as people write it."""
+    return CALLED_DATA.get(data, data)
 
 
 def ends(found: Sequence[Found], arm: str) -> NDArray[np.float64]:
@@ -125,7 +134,7 @@ def cost(one: Found, method: str, counted: float) -> float:
 def table(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
     """One line a method, and what stands beside them."""
     lines = [
-        f"**{data}**, {sizes.steps} steps",
+        f"**{named(data)}**, {sizes.steps} steps",
         "",
         "| | alone | accelerated | gain, equal steps | gain, equal seconds | with the targets' making | seconds alone "
         "| accelerated | switch |",
@@ -149,6 +158,11 @@ def table(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
     return [*lines, "", f"Making the targets took {cost:.0f} s a seed.", ""]
 
 
+def beside(prior: str, accuracy: float) -> str:
+    """What the prior itself is worth, which a student is measured against in the end."""
+    return f"A probe on the prior itself, {prior}, with the images of the first seed: {accuracy:.1f} %."
+
+
 def verdict(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
     """What the numbers say, method by method."""
     words: dict[str, list[str]] = {"wins": [], "loses": [], "is not told apart": []}
@@ -159,25 +173,29 @@ def verdict(data: str, found: Sequence[Found], sizes: Sizes) -> list[str]:
         if method in CLAIMED:
             whole = all(gain[name].centre - gain[name].half_width > 0 for name in gain)
             lines.append(
-                f"{data}, {NAMES[method]}: {written(gain['steps'], 1)} points at equal steps, "
+                f"{named(data)}, {NAMES[method]}: {written(gain['steps'], 1)} points at equal steps, "
                 f"{written(gain['seconds'], 1)} at equal seconds, {written(gain['with targets'], 1)} with the targets "
                 f"counted: the claim {'holds' if whole else 'does not hold on all three'}."
             )
             alone, counted = ([cost(one, method, share) for one in found] for share in (0.0, 1.0))
             lines.append(
-                f"{data}, {NAMES[method]}: the accelerated arm is where the method alone ends after "
-                f"{mean_or_never(alone, '.0%')} of its seconds, {mean_or_never(counted, '.0%')} with the targets'."
+                f"{named(data)}, {NAMES[method]}: the accelerated arm is where the method alone ends after "
+                f"{mean_or_never(alone, '.0%')} of its seconds; with the making of the targets counted, after "
+                f"{mean_or_never(counted, '.0%')}."
             )
     told = "; ".join(f"{word}: {', '.join(names)}" for word, names in words.items() if names)
-    lines.append(f"{data}, all methods at equal steps, the accelerated arm {told}.")
+    lines.append(f"{named(data)}, all methods at equal steps, the accelerated arm {told}.")
     for method in present(found):
         if method in CLAIMED:
             after = difference(ends(found, "stage 1"), ends(found, f"{method}+"))
             lines.append(
-                f"{data}, {NAMES[method]}: staying in stage 1 instead of switching is worth {written(after, 1)} points."
+                f"{named(data)}, {NAMES[method]}: staying in stage 1 instead of switching is worth {written(after, 1)} "
+                "points."
             )
     control = difference(ends(found, "stage 1"), ends(found, "shuffled"))
-    lines.append(f"{data}, stage 1 only: true targets are worth {written(control, 1)} points over shuffled ones.")
+    lines.append(
+        f"{named(data)}, stage 1 only: true targets are worth {written(control, 1)} points over shuffled ones."
+    )
     return lines
 
 
@@ -207,8 +225,8 @@ def drawing(found: Mapping[str, Sequence[Found]], sizes: Sizes) -> Figure:
             x = np.mean([one[arm]["seconds"] for one in seeds], axis=0)
             y = np.mean([one[arm]["accuracies"] for one in seeds], axis=0)
             panel.plot([0, *x], [start, *y], line, color=colour, marker="o", markersize=3, label=name)
-        panel.set_title(data, fontsize=9, loc="left", color=SOFT)
-        panel.set_xlabel("seconds of training, one thread (targets not counted)")
+        panel.set_title(named(data), fontsize=9, loc="left", color=SOFT)
+        panel.set_xlabel("seconds of training, one thread")
     axes[0].set_ylabel("accuracy of a linear probe, %")
-    axes[-1].legend(frameon=False, fontsize=7, loc="lower right")
+    axes[-1].legend(frameon=False, fontsize=7, loc="lower right", handlelength=3.2)
     return figure

@@ -38,6 +38,20 @@ class Resized(nn.Module):
         return self.network(x)
 
 
+class Scaled(nn.Module):
+    """Scales images between 0 and 1 as ImageNet's are; grey ones are repeated first."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("mean", torch.tensor(IMAGENET_MEAN).reshape(1, 3, 1, 1))
+        self.register_buffer("std", torch.tensor(IMAGENET_STD).reshape(1, 3, 1, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """What the network makes of them."""
+        return self.network((x.expand(-1, 3, -1, -1) - self.mean) / self.std)
+
+
 def efficientnet() -> nn.Module:
     """EfficientNet-Lite0 with its ImageNet weights, up to the pooled features (1,280)."""
     try:

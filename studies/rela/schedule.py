@@ -16,10 +16,11 @@ from matplotlib.figure import Figure
 from winnow.artefacts.intervals import difference
 
 from ..parts import COLOURS, Asked, Part, interval, panels
+from .labels_tables import CALLED as CALLED_DATA
 from .trainings import CALLED, OWN, QUICK, Arm, Sizes, curve
 
 DATA, METHOD = "cifar10", "byol"
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHARES = (0.0, 0.25, 0.75, 1.0)
 FROM = ("efficientnet", OWN)
 Found = Mapping[str, Mapping[str, Any]]
 
@@ -32,7 +33,8 @@ def run(asked: Asked) -> Part:
     known = (OWN,) if asked.quick else FROM
     found = [{prior: one(asked, data, sizes, repeat, prior) for prior in known} for repeat in range(asked.seeds)]
     settings = (
-        f"{data}: {sizes.images:,} images a seed, a student of four convolutions and {8 * sizes.width} features, BYOL, "
+        f"{CALLED_DATA.get(data, data)}: {sizes.images:,} images a seed, a student of four convolutions and "
+        f"{8 * sizes.width} features, BYOL, "
         f"{sizes.steps} steps in all; linear probe, {sizes.test:,} test images; {asked.seeds} seeds, all arms of one "
         "paired. Accuracies in %."
     )

@@ -200,7 +200,22 @@ def asked_of(module: nn.Module, where: Path, data: str, sizes: Sizes, repeat: in
     return wn.relabel.targets(images, module, min(sizes.dim, width), out=where, **how)
 
 
-def read(data: str, sizes: Sizes, repeat: int, backbone: nn.Module) -> float:
+def prior_read(shelf: Shelf, data: str, sizes: Sizes, prior: str) -> float:
+    """Accuracy of a probe on the prior itself, with the images of the first seed."""
+    settings = {"data": data, "sizes": asdict(replace(sizes, steps=0, stops=())), "prior": prior, "side": priors.SIDE}
+
+    def ask(_: int) -> float:
+        module = loaded(prior, data, sizes, 0)
+        if not isinstance(module, priors.Resized):
+            return read(data, sizes, 0, module)
+        channels = drawn(data, sizes, 0)[0].shape[0]
+        as_they_are = {"mean": (0.0,) * channels, "std": (1.0,) * channels}
+        return read(data, sizes, 0, wn.models.Frozen(priors.Scaled(module), **as_they_are))
+
+    return shelf.keep("priors", settings, ask)
+
+
+def read(data: str, sizes: Sizes, repeat: int, backbone: nn.Module | wn.models.Frozen) -> float:
     """Accuracy of a linear probe, in per cent."""
     images, test = drawn(data, sizes, repeat)
     how: dict[str, Any] = {"epochs": sizes.probe_epochs, "lr": sizes.probe_rate}
