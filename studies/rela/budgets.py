@@ -126,23 +126,17 @@ def paid(found: Sequence[Found], prior: str, share: float, whole: float) -> str:
 def drawing(found: Sequence[Found], sizes: Sizes) -> Figure:
     """Accuracy against steps."""
     figure, (axes,) = panels(1, 3.2)
+    start = np.mean([one["untrained"] for one in found])
+    axes.axhline(start, color=SOFT, linewidth=0.8, linestyle=":", label="untrained student")
     arms = [arm for arm in found[0] if arm not in ("untrained", "shuffled") and not arm.endswith("stage 1")]
     for number, arm in enumerate(arms):
         shares = list(found[0][arm])
         y = [np.mean(cell(found, arm, share)) for share in shares]
         colour = FULL if arm == "alone" else COLOURS[(number - 1) % len(COLOURS)]
-        axes.plot([s * sizes.steps for s in shares], y, color=colour, marker="o", markersize=4)
-        axes.annotate(
-            "BYOL alone" if arm == "alone" else CALLED[arm],
-            (shares[-1] * sizes.steps, y[-1]),
-            xytext=(6, 0),
-            textcoords="offset points",
-            fontsize=7,
-            color=colour,
-            va="center",
-        )
-    axes.axhline(np.mean([one["untrained"] for one in found]), color=SOFT, linewidth=0.8, linestyle=":")
-    axes.set_xlim(0, sizes.steps * 1.45)
+        name = "BYOL alone" if arm == "alone" else f"from {CALLED[arm]}"
+        axes.plot([s * sizes.steps for s in shares], y, color=colour, marker="o", markersize=4, label=name)
+    axes.set_xlim(0, sizes.steps * 1.05)
+    axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
     axes.set_xlabel("planned steps", color=INK)
     axes.set_ylabel("accuracy of a linear probe, %")
     return figure
