@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from winnow.artefacts.intervals import Interval, difference
+from winnow.artefacts.intervals import Interval, difference, mean
 
 from ..parts import COLOURS, FULL, RANDOM, SOFT, Asked, Part, interval, panels, written
 from .labels_tables import CALLED as CALLED_DATA
@@ -71,7 +72,8 @@ def part(asked: Asked, name: str, methods: Sequence[str]) -> Part:
         "Claim: a method that first learns the targets of a prior model reaches, in the same steps and the same time, "
         "a better representation than the method alone."
     )
-    return Part(name, settings, lines, [claim, *said], drawing(found, sizes))
+    figure = drawing(found) if name == "claim" else pairs(found)
+    return Part(name, settings, lines, [claim, *said], figure)
 
 
 def prior_of(asked: Asked, data: str) -> str:
@@ -206,7 +208,30 @@ def judged(gain: Interval) -> str:
     return "loses" if gain.centre + gain.half_width < 0 else "is not told apart"
 
 
-def drawing(found: Mapping[str, Sequence[Found]], sizes: Sizes) -> Figure:
+def pairs(found: Mapping[str, Sequence[Found]]) -> Figure:
+    """Each method alone and accelerated, one line each, with their intervals."""
+    figure, axes = panels(len(found), 3.2)
+    for panel, (data, seeds) in zip(axes, found.items(), strict=True):
+        shown = present(seeds)[::-1]
+        for height, method in enumerate(shown):
+            for arm, colour in ((method, COLOURS[1]), (f"{method}+", COLOURS[0])):
+                at = mean(ends(seeds, arm))
+                panel.errorbar(
+                    at.centre, height, xerr=at.half_width, fmt="o", color=colour, markersize=5, elinewidth=0.8
+                )
+        for arm, colour, line in (("stage 1", FULL, "-"), ("shuffled", RANDOM, ":")):
+            panel.axvline(ends(seeds, arm).mean(), color=colour, linestyle=line, linewidth=1)
+        panel.set_yticks(range(len(shown)), [NAMES[method] for method in shown])
+        panel.set_title(named(data), fontsize=9, loc="left", color=SOFT)
+        panel.set_xlabel("accuracy of a linear probe, %")
+    looks = {"alone": (COLOURS[1], "o", ""), "accelerated": (COLOURS[0], "o", "")}
+    looks |= {"stage 1 only": (FULL, "", "-"), "targets shuffled": (RANDOM, "", ":")}
+    handles = [Line2D([], [], color=c, marker=m, linestyle=line, label=name) for name, (c, m, line) in looks.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
+    return figure
+
+
+def drawing(found: Mapping[str, Sequence[Found]]) -> Figure:
     """Probe accuracy against seconds for the two claimed methods."""
     figure, axes = panels(len(found), 3.4)
     looks = {
