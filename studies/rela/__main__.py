@@ -2,8 +2,8 @@
 
     python -m studies.rela --out runs/rela [--only properties methods] [--publish docs/studies]
 
-Every result is kept as soon as it is there. Kill it at any moment: the same command goes on. Sizes and settings were
-chosen before anything was compared; test data are used to report, never to choose.
+Every result is kept as soon as it is there. Kill it at any moment: the same command goes on. Test data are used to
+report, not to choose; what was not chosen blindly is said in docs/studies/rela.md.
 """
 
 from __future__ import annotations

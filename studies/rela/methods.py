@@ -1,13 +1,14 @@
 """Table 3: does training from a prior's targets first beat the method alone, for each of the eight methods?
 
 The part `claim` is the same for BYOL and SimSiam on two data sets. CIFAR-10 has a prior trained on ImageNet,
-Fashion-MNIST one trained on CIFAR-10: neither saw a label of the data
-at hand. For every method: itself, and accelerated with the switch of Algorithm 1 scaled to the steps. Beside them in
-every table: stage 1 to the end, the same with targets dealt out at random (which teaches the student to tell images
-apart, but nothing of what is in them), the untrained student. Compared at equal steps and at equal seconds: there the
-arm that took longer has the accuracy it had when the other ended, read off between two stops; once with the making of
-the targets counted, once without, for targets are made once and serve every training after.
-Settings were fixed before anything was run; the prior's image size was chosen on held-out training images.
+Fashion-MNIST one trained on CIFAR-10: neither saw a label of the data at hand. For every method: itself, and
+accelerated with the switch of Algorithm 1 scaled to the steps. Beside them in every table: stage 1 to the end, the same
+with targets dealt out at random (which teaches the student to tell images apart, but nothing of what is in them), the
+untrained student. Compared at equal steps and at equal seconds: there the arm that took longer has the accuracy it had
+when the other ended, read off between two stops; once with the making of the targets counted, once without, for targets
+are made once and serve every training after.
+The prior's image size and the heads' training were chosen on held-out training images; the heads after a first seed had
+been seen, as docs/studies/rela.md says.
 """
 
 from __future__ import annotations

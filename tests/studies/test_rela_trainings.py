@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 from studies.parts import Asked
-from studies.rela import budgets, methods, readings, schedule, trainings
+from studies.rela import budgets, methods, priors, readings, schedule, trainings
 from studies.rela.trainings import OWN, Arm, Sizes
 from studies.shelf import Shelf
 
@@ -100,6 +101,16 @@ def test_the_clock_counts_neither_imports_nor_probes(asked, monkeypatch):
     made = trainings.trained(asked("methods").shelf, "mnist", SMALL, 0, Arm("simsiam"))
     assert order[:2] == ["winnow.relabel.families", "clock"]
     assert made["seconds"] == [3.0, 6.0]
+
+
+def test_a_prior_sees_grey_images_repeated_scaled_and_resized():
+    grey = torch.rand(2, 1, 8, 8)
+    seen = priors.Scaled(priors.Resized(torch.nn.Identity(), 4))(grey)
+    assert seen.shape == (2, 3, 4, 4)
+    for channel in range(3):
+        own = (seen[:, channel] * priors.IMAGENET_STD[channel] + priors.IMAGENET_MEAN[channel]).mean()
+        assert own.item() == pytest.approx(grey.mean().item(), abs=0.02)
+        assert not torch.allclose(seen[:, channel], seen[:, (channel + 1) % 3])
 
 
 def test_budgets_quick(asked):
