@@ -20,7 +20,7 @@ import numpy as np
 from machine import processor
 
 import winnow as wn
-from winnow.influence.annealing import Schedule, default_moves, solve
+from winnow.methods.influence.solver import Schedule, default_moves, solve
 
 DAMPING, COMPONENTS, DRAWS = 1e-3, 64, 8
 GUESSED = Schedule(2.0, 0.02)

@@ -25,7 +25,7 @@ from machine import processor
 from torch.func import functional_call, grad, jacrev, vmap
 
 import winnow as wn
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 
 CLASSES = 10
 FEW = 200

@@ -33,10 +33,10 @@ from machine import processor
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from winnow.moments import compress, feasible_size, moment_error
-from winnow.moments.cells import merge, split
-from winnow.moments.counting import table
-from winnow.moments.reducing import terms
+from winnow.methods.moments import compress, feasible_size, moment_error
+from winnow.methods.moments.cells import merge, split
+from winnow.methods.moments.moment_table import table
+from winnow.methods.moments.recombination import terms
 
 Array = NDArray[np.float64]
 

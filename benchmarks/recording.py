@@ -20,7 +20,7 @@ from machine import processor
 from torch.nn import functional
 
 import winnow as wn
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 
 BATCH = 128
 

@@ -20,12 +20,12 @@ import torch
 from machine import processor
 
 import winnow as wn
-from winnow.errors import WinnowError
-from winnow.relabel.accelerating import RECIPE
-from winnow.relabel.accelerator import Accelerator
-from winnow.relabel.contrasting import METHODS, method_of
-from winnow.relabel.pretraining import Pretraining
-from winnow.relabel.students import student
+from winnow.core.errors import WinnowError
+from winnow.methods.relabel.acceleration import RECIPE
+from winnow.methods.relabel.accelerator import Accelerator
+from winnow.methods.relabel.pretrain_loop import Pretraining
+from winnow.methods.relabel.self_supervised import METHODS, method_of
+from winnow.methods.relabel.student import student
 from winnow.training import Feed
 
 STEPS = 800

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the slow twins live with t
 from tests.oracles import theory as twin
 from tests.theory.test_solving import GRID, start_near
 
-from winnow.theory import Solution, Window, learning_curve, solve
-from winnow.theory.policies import interval
+from winnow.methods.theory import Solution, Window, learning_curve, solve
+from winnow.methods.theory.policies import interval
 
 ALPHAS = (0.7, 1.5, 3.0, 6.0)
 SETTINGS = [(1.0, 0.0), (0.2, 0.0), (0.05, 0.0), (0.2, 10.0), (0.2, 20.0), (0.5, 40.0)]

@@ -160,7 +160,7 @@ def filled(text: str, name: str, content: str) -> str:
 
 def methods_table(kind: str) -> str:
     """A table of all registered scores, or selectors."""
-    from winnow import registry
+    from winnow.core import registry
 
     rows = []
     for method in registry.listing(kind):  # type: ignore[arg-type]

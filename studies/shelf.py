@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from winnow import seeds, store
+from winnow.core import run as store
+from winnow.core import seeds
 
 
 class Shelf:

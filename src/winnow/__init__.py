@@ -15,53 +15,72 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import _moved
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import errors, influence, lpntk, models, moments, narrowing, relabel, theory
+    from . import models
     from .artefacts import Scores, Signals, Source, Study, Subset
-    from .data.opening import open
-    from .evaluation.evaluating import evaluate
-    from .evaluation.probing import probe
+    from .core import errors
+    from .engines import Local
+    from .evaluation.evaluate import evaluate
+    from .evaluation.probe import probe
     from .evaluation.proxy import proxy
-    from .narrowing import narrow
-    from .pipeline import explain, plan, prune
-    from .relabel.accelerator import Accelerator
-    from .scores.scoring import list_scores, score
-    from .selectors.selecting import list_selectors, select
-    from .signals.embedding import embed
-    from .signals.observing import observe
+    from .explaining.explain import explain
+    from .methods import influence, lpntk, moments, narrowing, relabel, theory
+    from .methods.narrowing.narrow import narrow
+    from .methods.relabel.accelerator import Accelerator
+    from .planning.plan import plan
+    from .pruning.proof import prune_with_proof
+    from .pruning.prune import prune
+    from .scores.score import list_scores, score
+    from .selectors.select import list_selectors, select
+    from .signals.embed import embed
+    from .signals.observe import observe
+    from .sources.open import open
     from .training.recipe import Recipe
     from .training.recorder import Recorder
 
+# Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
-    "Accelerator": "relabel.accelerator",
-    "Recipe": "training.recipe",
-    "Recorder": "training.recorder",
-    "Scores": "artefacts",
-    "Signals": "artefacts",
-    "Source": "artefacts",
-    "Study": "artefacts",
-    "Subset": "artefacts",
-    "embed": "signals.embedding",
-    "evaluate": "evaluation.evaluating",
-    "explain": "pipeline",
-    "list_scores": "scores.scoring",
-    "list_selectors": "selectors.selecting",
-    "narrow": "narrowing",
-    "observe": "signals.observing",
-    "open": "data.opening",
-    "plan": "pipeline",
-    "probe": "evaluation.probing",
-    "proxy": "evaluation.proxy",
-    "prune": "pipeline",
-    "score": "scores.scoring",
-    "select": "selectors.selecting",
+    "Accelerator": "methods.relabel.accelerator:Accelerator",
+    "Local": "engines:Local",
+    "Recipe": "training.recipe:Recipe",
+    "Recorder": "training.recorder:Recorder",
+    "Scores": "artefacts:Scores",
+    "Signals": "artefacts:Signals",
+    "Source": "artefacts:Source",
+    "Study": "artefacts:Study",
+    "Subset": "artefacts:Subset",
+    "embed": "signals.embed:embed",
+    "errors": "core.errors",
+    "evaluate": "evaluation.evaluate:evaluate",
+    "explain": "explaining.explain:explain",
+    "influence": "methods.influence",
+    "list_scores": "scores.score:list_scores",
+    "list_selectors": "selectors.select:list_selectors",
+    "lpntk": "methods.lpntk",
+    "models": "models",
+    "moments": "methods.moments",
+    "narrow": "methods.narrowing.narrow:narrow",
+    "narrowing": "methods.narrowing",
+    "observe": "signals.observe:observe",
+    "open": "sources.open:open",
+    "plan": "planning.plan:plan",
+    "probe": "evaluation.probe:probe",
+    "proxy": "evaluation.proxy:proxy",
+    "prune": "pruning.prune:prune",
+    "prune_with_proof": "pruning.proof:prune_with_proof",
+    "relabel": "methods.relabel",
+    "score": "scores.score:score",
+    "select": "selectors.select:select",
+    "theory": "methods.theory",
 }
-_ROOMS = ("errors", "influence", "lpntk", "models", "moments", "narrowing", "relabel", "theory")
 
 __all__ = [
     "Accelerator",
+    "Local",
     "Recipe",
     "Recorder",
     "Scores",
@@ -87,23 +106,25 @@ __all__ = [
     "probe",
     "proxy",
     "prune",
+    "prune_with_proof",
     "relabel",
     "score",
     "select",
     "theory",
 ]
 
+_moved.install()
+
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    elif name in _ROOMS:
-        value = importlib.import_module(f".{name}", __name__)
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module 'winnow' has no attribute {name!r}")
+    home, _, attribute = _HOMES[name].partition(":")
+    module = importlib.import_module(f".{home}", __name__)
+    value = getattr(module, attribute) if attribute else module
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_ROOMS])
+    return [*__all__, "__version__"]

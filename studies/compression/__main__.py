@@ -8,7 +8,7 @@ chosen before anything was compared; test data are used to report, never to choo
 
 from __future__ import annotations
 
-from winnow.progress import shown
+from winnow.core.progress import shown
 
 from ..running import run
 

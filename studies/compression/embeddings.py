@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import difference
+from winnow.core import seeds
 from winnow.training import Feed, train
 
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written

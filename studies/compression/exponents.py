@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
+from winnow.core import seeds
 
 from ..parts import COLOURS, INK, Asked, Part, panels
 from .parts import exponent

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import jv
 from torch import nn
 
-from winnow import seeds
+from winnow.core import seeds
 
 from .teacher import Rule
 

@@ -20,8 +20,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
+from winnow.core import seeds
 
 from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels, written

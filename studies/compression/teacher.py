@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from winnow import seeds
+from winnow.core import seeds
 
 Array = NDArray[np.float64]
 

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import mean
+from winnow.core import seeds
 
 from ..comparing import holds, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, panels, written

@@ -31,8 +31,8 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import mean
+from winnow.core import seeds
 
 from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, FULL, RANDOM, Asked, Part, interval, panels

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import winnow as wn
-from winnow import seeds
-from winnow.engine import Local
+from winnow.core import seeds
+from winnow.engines import Local
 
 from ..parts import Asked
 from ..shelf import Shelf

@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
+from winnow.core import seeds
 
 from ..comparing import holds, ratio, times, within
 from ..parts import COLOURS, INK, RANDOM, Asked, Part, interval, panels

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
+from winnow.core import seeds
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

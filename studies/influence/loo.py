@@ -15,8 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import mean
+from winnow.core import seeds
 
 from ..comparing import holds, within
 from ..parts import COLOURS, INK, Asked, Part, panels

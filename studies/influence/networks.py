@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import mean
-from winnow.engine import Local
+from winnow.core import seeds
+from winnow.engines import Local
 from winnow.training import Feed, train
 
 from ..comparing import ratio, within

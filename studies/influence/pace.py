@@ -23,9 +23,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import Interval, difference
-from winnow.engine import Local
+from winnow.core import seeds
+from winnow.engines import Local
 from winnow.training import Feed, predict, train
 
 from ..comparing import ONE, better, ratio, signed, within

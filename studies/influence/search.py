@@ -26,9 +26,9 @@ from matplotlib.figure import Figure
 import winnow as wn
 from winnow.artefacts import Interval, Outcome, mean
 from winnow.artefacts.study import Arm
-from winnow.data.holdout import sample
-from winnow.engine import Local
+from winnow.engines import Local
 from winnow.evaluation.proxy import ProxyStudy
+from winnow.sources.holdout import sample
 
 from ..comparing import better, signed
 from ..parts import COLOURS, FULL, RANDOM, SOFT, Asked, Part, interval, panels

@@ -14,7 +14,7 @@ from dataclasses import asdict, replace
 from matplotlib.figure import Figure
 
 import winnow as wn
-from winnow import seeds
+from winnow.core import seeds
 
 from ..comparing import within
 from ..parts import COLOURS, RANDOM, Asked, Part, interval, panels

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import store
 from winnow.artefacts.intervals import Interval, difference, mean
-from winnow.engine import Local
-from winnow.evaluation.trainings import file_name
+from winnow.core import run as store
+from winnow.core.files import file_name
+from winnow.engines import Local
 
 from ..parts import Asked
 from .arms import MATCHED, METHODS, chosen, network, recipe, settings, sizes_of, warm

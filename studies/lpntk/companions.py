@@ -28,8 +28,8 @@ import torch
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import Interval, difference, mean
+from winnow.core import seeds
 
 from ..parts import COLOURS, INK, RANDOM, Asked, Part, interval, panels, written
 from .parts import drawn

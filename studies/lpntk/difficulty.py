@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import difference, mean
+from winnow.core import seeds
 
 from ..parts import COLOURS, FULL, INK, SOFT, Asked, Part, interval, panels, written
 from .parts import drawn

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
+from winnow.core import seeds
 from winnow.training import Feed
 
 

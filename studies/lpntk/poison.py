@@ -36,8 +36,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 import winnow as wn
-from winnow import seeds
-from winnow.pipeline.relating import far_out
+from winnow.core import seeds
+from winnow.explaining.class_relations import far_out
 from winnow.training import Feed, Recipe, predict, train
 
 from ..parts import Asked, Part

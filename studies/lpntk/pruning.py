@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
-from winnow.engine import Local
+from winnow.core import seeds
+from winnow.engines import Local
 from winnow.training import Feed, train
 
 from ..parts import Asked, Part

@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow import seeds
 from winnow.artefacts.intervals import Interval, mean
+from winnow.core import seeds
 from winnow.training import Feed, Recipe, train
 
 from ..parts import COLOURS, INK, SOFT, Asked, Part, interval, panels

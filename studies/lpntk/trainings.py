@@ -16,7 +16,7 @@ from torch import nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
-from winnow import seeds
+from winnow.core import seeds
 
 Losses = NDArray[np.float64]
 CHUNK = 64  # networks trained at once: quickest of 32 to 512 for LeNet-5 on one core

@@ -13,7 +13,7 @@ import datetime
 from pathlib import Path
 
 import winnow as wn
-from winnow.progress import shown, track
+from winnow.core.progress import shown, track
 
 from . import information
 from .publishing import publish

@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow import progress, seeds
+from winnow.core import progress, seeds
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import winnow as wn
-from winnow.theory.simulating import StandardErrors
+from winnow.methods.theory.simulate import StandardErrors
 
 from .. import shelf
 

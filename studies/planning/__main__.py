@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 
 import winnow as wn
-from winnow.pipeline.plans import Plan
-from winnow.progress import shown
+from winnow.artefacts.plan import Plan
+from winnow.core.progress import shown
 
 FRACTIONS = (0.7, 0.5, 0.3, 0.1)
 BESIDE = {"random": ("random",), "hard": ("el2n balanced", "aum balanced")}

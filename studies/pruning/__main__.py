@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import winnow as wn
-from winnow.progress import shown
+from winnow.core.progress import shown
 
 from .publishing import publish
 

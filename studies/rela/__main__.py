@@ -8,7 +8,7 @@ report, not to choose; what was not chosen blindly is said in docs/studies/rela.
 
 from __future__ import annotations
 
-from winnow.progress import shown
+from winnow.core.progress import shown
 
 from ..running import run
 

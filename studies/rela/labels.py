@@ -28,8 +28,8 @@ from typing import Any
 import torch
 
 import winnow as wn
-from winnow import seeds
-from winnow.engine import Local
+from winnow.core import seeds
+from winnow.engines import Local
 from winnow.training import Feed, Scaling, train
 
 from ..parts import Asked, Part

@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from winnow import seeds
 from winnow.artefacts.intervals import difference
+from winnow.core import seeds
 
 from ..parts import COLOURS, INK, SOFT, Asked, Part, interval, panels, written
 

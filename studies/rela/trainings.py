@@ -22,8 +22,9 @@ import torch
 from torch import nn
 
 import winnow as wn
-from winnow import seeds, store
-from winnow.relabel.states import State
+from winnow.artefacts.pretraining_state import State
+from winnow.core import run as store
+from winnow.core import seeds
 
 from ..shelf import Shelf
 from . import priors
@@ -112,7 +113,9 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
     made, paid = None, 0.0
     if arm.prior is not None:
         made, paid = aims(shelf, data, sizes, repeat, arm.prior, arm.shuffled)
-    importlib.import_module("winnow.relabel.families")  # takes seconds, which are not those of the first arm
+    importlib.import_module(
+        "winnow.methods.relabel.lightly_methods"
+    )  # takes seconds, which are not those of the first arm
     steps, seconds, accuracies = [], [], []
     before, start = 0.0, None
     if arm.method is not None and made is not None and arm.switch == "adaptive":

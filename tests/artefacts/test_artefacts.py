@@ -12,7 +12,7 @@ import pytest
 from winnow.artefacts import Outcome, Scores, Signals, Source, Study, Subset, difference, mean
 from winnow.artefacts.source import content_ids
 from winnow.artefacts.study import Arm
-from winnow.errors import InputError, NotDefinedError, StoreError, WinnowError
+from winnow.core.errors import InputError, NotDefinedError, StoreError, WinnowError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 3)).astype(np.float32)

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from winnow.artefacts.balance import class_balance
-from winnow.errors import InputError
+from winnow.artefacts.quotas import class_balance
+from winnow.core.errors import InputError
 
 
 def slow_balance(labels: list[int], n_classes: int) -> float:

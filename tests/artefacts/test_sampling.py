@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, DistributedSampler
 
 from winnow.artefacts import Subset
-from winnow.artefacts.sampling import WeightedSampler, epoch_order
-from winnow.errors import WinnowError
+from winnow.artefacts.sampler import WeightedSampler, epoch_order
+from winnow.core.errors import WinnowError
 
 WEIGHTS = np.array([0.3, 1.0, 1.0, 2.0, 2.5, 0.1, 4.0, 1.6, 1e-9, 3.5])  # 16 in all
 EXPECTED = WEIGHTS * (WEIGHTS.size / WEIGHTS.sum())

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from winnow.artefacts import Source, Subset
-from winnow.errors import InputError
+from winnow.core.errors import InputError
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2, 3)).astype(np.float32)

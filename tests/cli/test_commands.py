@@ -211,7 +211,7 @@ def test_warnings_are_notes(winnow: Winnow, monkeypatch: pytest.MonkeyPatch, run
         warnings.warn("two files were skipped", UserWarning, stacklevel=2)
         raise typer.Exit
 
-    monkeypatch.setattr("winnow.registry.listing", noisy)
+    monkeypatch.setattr("winnow.core.registry.listing", noisy)
     warnings.simplefilter("always")
     said = winnow("methods")
     assert said == Said(0, "", "winnow: note: two files were skipped\n")
@@ -221,7 +221,7 @@ def test_ctrl_c_is_said_in_one_line(winnow: Winnow, monkeypatch: pytest.MonkeyPa
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("winnow.registry.listing", stopped)
+    monkeypatch.setattr("winnow.core.registry.listing", stopped)
     said = winnow("methods")
     assert (said.code, said.out) == (130, "")
     assert said.err == "winnow: stopped; finished steps are kept, give the same command again to go on.\n"

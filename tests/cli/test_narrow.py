@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import winnow as wn
 from tests.cli.conftest import Said
-from winnow.narrowing import restore
+from winnow.methods.narrowing import restore
 
 Winnow = Callable[..., Said]
 HOW = ["--model", "mlp", "--shape", "64", "--classes", 10, "--set", "hidden=[60,40]"]

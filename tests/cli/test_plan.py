@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Said
-from winnow.pipeline import advising
-from winnow.pipeline.plans import Plan
+from winnow.artefacts.plan import Plan
+from winnow.planning import recommendation as advising
 
 Winnow = Callable[..., Said]
 

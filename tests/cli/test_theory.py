@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Said
-from winnow import theory as th
+from winnow.methods import theory as th
 
 Winnow = Callable[..., Said]
 FIELDS = ("R", "rho", "kappa", "error")

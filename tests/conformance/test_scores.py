@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.oracles.scores import TWINS
-from winnow import registry
 from winnow.artefacts import Scores
-from winnow.errors import NotDefinedError
-from winnow.scores.scoring import list_scores, score
+from winnow.core import registry
+from winnow.core.errors import NotDefinedError
+from winnow.scores.score import list_scores, score
 
 from .planted import as_task, planted, shuffled
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winnow import registry
 from winnow.artefacts import Signals, Subset
-from winnow.errors import NotDefinedError
-from winnow.scores.scoring import score
-from winnow.selectors.methods import needs_of, parse_method
-from winnow.selectors.selecting import list_selectors, select
+from winnow.core import registry
+from winnow.core.errors import NotDefinedError
+from winnow.scores.score import score
+from winnow.selectors.method_string import needs_of, parse_method
+from winnow.selectors.select import list_selectors, select
 
 from .planted import as_task, planted, shuffled
 

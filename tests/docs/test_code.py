@@ -13,7 +13,7 @@ SCORE = """
 import numpy as np
 import winnow as wn
 from tests.conformance.planted import as_task, planted, shuffled
-from winnow.errors import InputError
+from winnow.core.errors import InputError
 
 made = planted()
 scores = wn.score("late_loss", made.signals)
@@ -55,7 +55,7 @@ ADAPTER = """
 import json
 import numpy as np
 from winnow.artefacts import Source
-from winnow.data.assembling import Asked
+from winnow.sources.assembly import Asked
 
 rows = [{"a": i / 7, "b": i * i % 5, "label": "xy"[i % 2]} for i in range(20)]
 Path("rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from winnow.artefacts import Study, Subset
-from winnow.errors import WinnowError
-from winnow.evaluation.evaluating import evaluate
+from winnow.core.errors import WinnowError
+from winnow.evaluation.evaluate import evaluate
 from winnow.training import Feed, Scaling
 
 from .blobs import QUICK, blobs, line, table

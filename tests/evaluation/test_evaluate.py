@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from winnow.artefacts import Source, Study, Subset
-from winnow.engine import Local
-from winnow.evaluation.evaluating import evaluate
-from winnow.evaluation.ledger import ledger
-from winnow.store import Run
+from winnow.artefacts.ledger import ledger
+from winnow.core.run import Run
+from winnow.engines import Local
+from winnow.evaluation.evaluate import evaluate
 from winnow.training import Feed, Recipe
 
 from .blobs import QUICK, blobs, line, shuffled, table, tiny, tiny_line
@@ -80,7 +80,7 @@ def test_random_and_full_can_be_left_out() -> None:
 
 
 def test_arms_of_a_seed_start_from_the_same_weights_and_seeds_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    from winnow.evaluation import trainings
+    from winnow.evaluation import retrain as trainings
 
     started: dict[int, set[bytes]] = {}
     real = trainings.train
@@ -125,7 +125,7 @@ def test_networks_that_draw_by_themselves_are_seeded() -> None:
 
 
 def test_random_is_drawn_anew_for_each_seed_at_the_size_of_the_subset(monkeypatch: pytest.MonkeyPatch) -> None:
-    from winnow.evaluation import evaluating
+    from winnow.evaluation import evaluate as evaluating
 
     drawn: dict[int, list[str]] = {}
     real = evaluating.retrain_all
@@ -347,7 +347,7 @@ def test_costs_reach_the_ledger() -> None:
 
 def test_what_does_not_fit_memory_is_read_lazily_to_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     held = study_of({"mine": HALF}, seeds=1)
-    monkeypatch.setattr("winnow.evaluation.trainings.hold", lambda source: source)
+    monkeypatch.setattr("winnow.evaluation.retrain.hold", lambda source: source)
     monkeypatch.setattr("winnow.training.feed.hold", lambda source: source)
     assert timeless(study_of({"mine": HALF}, seeds=1)) == timeless(held)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from winnow.artefacts import Outcome, Study, Subset
+from winnow.artefacts.ledger import costs_of, ledger
 from winnow.artefacts.study import Arm
-from winnow.evaluation.ledger import costs_of, ledger
-from winnow.store import write_json
+from winnow.core.files import write_json
 
 
 def study(costs: dict[str, float], seconds: dict[str, float], full: bool = True) -> Study:

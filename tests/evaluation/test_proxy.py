@@ -16,11 +16,11 @@ from torch import nn
 import winnow as wn
 from tests.evaluation.blobs import QUICK, blobs, shuffled
 from winnow.artefacts import Outcome, Source, Study, Subset
+from winnow.artefacts.proxy_study import spearman
 from winnow.artefacts.study import Arm
-from winnow.engine import Local
-from winnow.errors import DivergedError, WinnowError
+from winnow.core.errors import DivergedError, WinnowError
+from winnow.engines import Local
 from winnow.evaluation.proxy import ProxyStudy, _halves, proxy
-from winnow.evaluation.proxy_study import spearman
 
 NETWORKS = ("mlp:hidden=[]", "mlp:hidden=[2]", "mlp:hidden=[8]", "mlp:hidden=[8,8]")
 SOURCE, TEST = blobs(120), blobs(80, seed=5, prefix="t")

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from winnow.artefacts import Subset
-from winnow.engine import Local
-from winnow.errors import WinnowError
-from winnow.evaluation.evaluating import evaluate
+from winnow.core.errors import WinnowError
+from winnow.core.run import Run
+from winnow.engines import Local
+from winnow.evaluation.evaluate import evaluate
 from winnow.evaluation.tolerance import smallest_within
-from winnow.store import Run
 from winnow.training import Recipe
 
 from .blobs import QUICK, blobs, line, tiny

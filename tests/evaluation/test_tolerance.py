@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from winnow.artefacts import Source, Subset
-from winnow.engine import Local
-from winnow.evaluation.curve import LossCurve, fit
+from winnow.core.run import Run
+from winnow.engines import Local
+from winnow.evaluation.loss_curve import LossCurve, fit
 from winnow.evaluation.tolerance import Probe, Search, next_fraction, smallest_within, upper_limit
-from winnow.store import Run
 from winnow.training import Recipe
 
 from .blobs import QUICK, blobs, line, shuffled, tiny, tiny_line

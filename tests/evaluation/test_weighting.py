@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from winnow.artefacts import Study, Subset
-from winnow.evaluation.evaluating import evaluate
+from winnow.evaluation.evaluate import evaluate
 from winnow.training import Recipe
 
 from .blobs import QUICK, blobs, shuffled, table, tiny

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 from winnow.models import build, choose, feature_layer, features_of
 
 

@@ -1,7 +1,7 @@
 """Slow, obvious twins of the information gain: Eq. 65 by plain quadrature, students counted, the saddle by hand.
 
-Nothing here uses the reductions of `winnow.theory`: the entropy is a double integral in the paper's own q and R, the
-means are double integrals, and the version space is sampled.
+Nothing here uses the reductions of `wn.theory`: the entropy is a double integral in the paper's own q and R, the means
+are double integrals, and the version space is sampled.
 """
 
 from __future__ import annotations

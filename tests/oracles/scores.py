@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from tests.oracles import influence
-from winnow import seeds as streams
-from winnow.scores.clusters import STARTS, starting_rows, unit_rows
+from winnow.core import seeds as streams
+from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
 
 def probabilities(row):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from tests.oracles.lpntk import algorithm_3, cosine, redundant_by_cover
-from winnow.seeds import stream
+from winnow.core.seeds import stream
 
 
 def distance(a, b):

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from winnow.artefacts import Source
+from winnow.core.seeds import number, stream
 from winnow.models import build
-from winnow.seeds import number, stream
 from winnow.training import Recipe
 
 

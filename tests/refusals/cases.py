@@ -216,7 +216,7 @@ def names() -> dict[str, Any]:
 def answer(typed: str, known: dict[str, Any]) -> str:
     """The line a case gets; run inside the prepared folder."""
     from winnow.cli import _run
-    from winnow.errors import WinnowError
+    from winnow.core.errors import WinnowError
 
     if typed.startswith("winnow "):
         said = io.StringIO()

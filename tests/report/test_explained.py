@@ -8,10 +8,10 @@ import re
 import pytest
 
 from tests.report.test_page import Page, page_of
-from winnow.report.explained import ClassPair, DatasetExplanation, Explanation, LabelError, Partner, Standing
-from winnow.report.explained_page import render_explanation, write_explanation
-from winnow.report.explained_words import caution
-from winnow.report.gallery import make_pictures
+from winnow.artefacts.explanation import ClassPair, DatasetExplanation, Explanation, LabelError, Partner, Standing
+from winnow.artefacts.explanation_text import caution
+from winnow.explaining.pictures import make_pictures
+from winnow.report.explanation_page import render_explanation, write_explanation
 from winnow.report.relations_figure import MOST, drawn_classes, relations_square
 from winnow.report.teaching_section import case
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winnow.artefacts import Scores, Subset
-from winnow.evaluation.ledger import ledger
+from winnow.artefacts.ledger import ledger
 from winnow.report import figures
 from winnow.report.palette import DARK, LIGHT
 

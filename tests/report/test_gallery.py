@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from winnow.artefacts import Scores, Subset
-from winnow.errors import InputError, StoreError
+from winnow.core.errors import InputError, StoreError
 from winnow.report import Gallery, make_gallery
 
 

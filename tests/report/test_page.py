@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from winnow.artefacts import Scores, Subset, record
-from winnow.errors import InputError, NotFoundError, StoreError
+from winnow.core.errors import InputError, NotFoundError, StoreError
 from winnow.report import write_run_report, write_study_report
-from winnow.report.saved import Saved
+from winnow.report.html_report import render
+from winnow.report.saved_run import Saved
 from winnow.report.snippets import loading, opening, origin_of
-from winnow.report.writing import render
 
 SECTIONS = ("results", "classes", "scores", "examples", "ledger", "loading", "certificate", "provenance")
 

@@ -7,10 +7,10 @@ import matplotlib
 import numpy as np
 import pytest
 
-from winnow.errors import InputError
+from winnow.core.errors import InputError
 from winnow.report.palette import LIGHT
 from winnow.report.svg import to_svg
-from winnow.report.theory_figure import Line, Marks, draw_theory, theory_figure
+from winnow.report.theory_figure import Line, PointMarks, draw_theory, theory_figure
 
 ALPHA = np.geomspace(0.1, 10, 9)
 
@@ -65,7 +65,7 @@ def test_points_are_joined_in_order_of_alpha():
 
 
 def test_simulated_points_have_two_standard_errors_and_are_explained():
-    marks = Marks([1.0, 2.0], [0.5, 0.3], [0.01, 0.02])
+    marks = PointMarks([1.0, 2.0], [0.5, 0.3], [0.01, 0.02])
     figure = theory_figure([line("hard", marks=marks)], title="keep 0.2")
     (bars,) = figure.axes[0].containers
     ends = [segment[:, 1].tolist() for segment in bars[2][0].get_segments()]
@@ -79,7 +79,7 @@ def test_few_points_are_shown_and_many_are_a_line():
     drawn = {one.get_label(): one.get_marker() for one in theory_figure([many, line("few")]).axes[0].lines}
     assert drawn["many"] == "None"
     assert drawn["few"] != "None"
-    simulated = theory_figure([line("few", marks=Marks([1.0], [0.5], [0.1]))]).axes[0].lines[0]
+    simulated = theory_figure([line("few", marks=PointMarks([1.0], [0.5], [0.1]))]).axes[0].lines[0]
     assert simulated.get_marker() == "None"
 
 

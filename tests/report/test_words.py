@@ -5,8 +5,9 @@ import math
 import pytest
 
 from winnow.artefacts import Interval
-from winnow.evaluation.ledger import ledger
-from winnow.report import units, words
+from winnow.artefacts.ledger import ledger
+from winnow.report import sentences as words
+from winnow.report import units
 
 
 def said(study, arm="el2n@0.4"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import winnow as wn
-from tests.influence.problems import digits
+from tests.methods.influence.problems import digits
 
 
 def of_digits():
@@ -21,7 +21,7 @@ def of_digits():
 
 
 def test_the_norm_ranks_as_the_error_of_the_head_does():
-    from winnow.influence.observed import head_features
+    from winnow.methods.influence.observed_head import head_features
 
     signals = of_digits()
     values = wn.score("influence_norm", signals).values

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conformance.planted import as_task, planted
 from winnow.artefacts import Signals
-from winnow.errors import WinnowError
-from winnow.scores.scoring import score
+from winnow.core.errors import WinnowError
+from winnow.scores.score import score
 
 GOOD = planted(n=12, seeds=1, epochs=5, models=20).signals
 NARROW = Signals(

@@ -8,8 +8,8 @@ import pytest
 from tests.conformance.planted import planted
 from tests.oracles import scores as oracle
 from winnow.artefacts import Signals
-from winnow.scores.clusters import spherical_centroids, unit_rows
-from winnow.scores.scoring import score
+from winnow.scores.score import score
+from winnow.signals.clusters import spherical_centroids, unit_rows
 
 
 def of_logits(logits, labels, epochs=None, planned=0) -> Signals:

@@ -7,8 +7,8 @@ import pytest
 
 import winnow as wn
 from tests.conformance.planted import planted
-from winnow.influence.observed import head_features
-from winnow.influence.pruning import proportional
+from winnow.methods.influence.observed_head import head_features
+from winnow.methods.influence.pruned import proportional
 
 
 @pytest.fixture(scope="module")

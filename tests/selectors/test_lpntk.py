@@ -7,13 +7,13 @@ import pytest
 
 from tests.oracles import selectors as oracle
 from winnow.artefacts import Signals
-from winnow.lpntk import FeatureRows, redundant
-from winnow.lpntk.observed import joined_seeds, with_length
+from winnow.methods.lpntk import FeatureRows, redundant
+from winnow.methods.lpntk.signal import joined_seeds, with_length
 from winnow.selectors.lpntk_head import lpntk_head
 from winnow.selectors.lpntk_head_only import lpntk_head_only
 from winnow.selectors.lpntk_redundancy import HALVINGS, lpntk_redundancy
 from winnow.selectors.pool import Pool
-from winnow.selectors.selecting import select
+from winnow.selectors.select import select
 
 SEEDS = pytest.mark.parametrize("seed", range(5))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from winnow.errors import InputError, UnknownNameError
-from winnow.selectors.methods import Plan, method_names, needs_of, parse_method
+from winnow.core.errors import InputError, UnknownNameError
+from winnow.selectors.method_string import MethodParts, method_names, needs_of, parse_method
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from winnow.selectors.methods import Plan, method_names, needs_of, parse_method
     ],
 )
 def test_names(name, plan, needs):
-    assert parse_method(name) == Plan(*plan)
+    assert parse_method(name) == MethodParts(*plan)
     assert needs_of(name) == needs
 
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from winnow.artefacts import Signals
-from winnow.errors import InputError
-from winnow.moments.principal import principal
-from winnow.selectors.selecting import select
-from winnow.selectors.sharing import in_proportion
+from winnow.artefacts.quotas import in_proportion
+from winnow.core.errors import InputError
+from winnow.methods.moments.principal import principal
+from winnow.selectors.select import select
 
 
 def made(counts=(60, 200, 40), dims=3, seed=0, task="classification", copies=1):

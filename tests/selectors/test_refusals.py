@@ -9,9 +9,9 @@ import pytest
 
 from tests.conformance.planted import as_task, planted
 from winnow.artefacts import Scores
-from winnow.errors import WinnowError
-from winnow.scores.scoring import score
-from winnow.selectors.selecting import select
+from winnow.core.errors import WinnowError
+from winnow.scores.score import score
+from winnow.selectors.select import select
 
 GOOD = planted(n=24, seeds=1, epochs=10).signals
 SCORED = score("el2n", GOOD)

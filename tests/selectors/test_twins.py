@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 
 from tests.oracles import selectors as oracle
 from winnow.artefacts import Scores, Signals
-from winnow.artefacts.balance import class_balance
+from winnow.artefacts.quotas import class_balance, floors, share_out
 from winnow.scores.arithmetic import mean_true_probability
 from winnow.selectors.beta import beta, log_density
-from winnow.selectors.combine import floors
 from winnow.selectors.graph import graph
 from winnow.selectors.herding import herding
 from winnow.selectors.kcenter import kcenter
 from winnow.selectors.moderate import moderate
 from winnow.selectors.pool import Pool
 from winnow.selectors.rank import rank
-from winnow.selectors.selecting import select
-from winnow.selectors.sharing import share_out
+from winnow.selectors.select import select
 from winnow.selectors.strata import strata
 
 

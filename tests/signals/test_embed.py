@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 import winnow as wn
 from tests.signals.small import by_id, digits, rows, shuffled
-from winnow.errors import InputError
+from winnow.core.errors import InputError
 from winnow.models import build
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import winnow as wn
 from tests.signals.small import digits
-from winnow.engine import Local
-from winnow.errors import InputError
+from winnow.core.errors import InputError
+from winnow.engines import Local
 from winnow.signals.ensemble import memberships
 
 

@@ -11,8 +11,8 @@ import torch
 import winnow as wn
 from tests.oracles.signals import gradients, sketch, watch
 from tests.signals.small import digits, noise, rows
-from winnow.engine import Local
-from winnow.errors import NotDefinedError
+from winnow.core.errors import NotDefinedError
+from winnow.engines import Local
 from winnow.models import build
 from winnow.models.projection import SparseProjection
 from winnow.signals import gradients as room

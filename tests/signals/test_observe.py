@@ -10,9 +10,9 @@ import torch
 import winnow as wn
 from tests.oracles.signals import watch
 from tests.signals.small import Counting, by_id, digits, rows, shuffled
-from winnow.engine import Local
-from winnow.errors import InputError, NotDefinedError
-from winnow.signals.observing import WANTS
+from winnow.core.errors import InputError, NotDefinedError
+from winnow.engines import Local
+from winnow.signals.observe import WANTS
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 ONE = Local(workers=1)
@@ -96,7 +96,7 @@ def test_lpntk_is_that_of_each_seeds_network_at_the_end_of_training(everything: 
 
 
 def test_lpntk_of_many_is_lpntk_of_a_few(monkeypatch: pytest.MonkeyPatch, everything: wn.Signals) -> None:
-    monkeypatch.setattr("winnow.signals.tangents.CHUNK", 25)
+    monkeypatch.setattr("winnow.methods.lpntk.signal.CHUNK", 25)
     few = wn.observe(digits(), "mlp", QUICK, 2, "lpntk", gradient_dim=32, engine=ONE)
     np.testing.assert_allclose(few.arrays["lpntk"], everything.arrays["lpntk"], rtol=1e-4, atol=1e-4)
 

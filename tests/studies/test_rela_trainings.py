@@ -8,7 +8,7 @@ from studies.rela import budgets, methods, priors, readings, schedule, trainings
 from studies.rela.trainings import OWN, Arm, Sizes
 from studies.shelf import Shelf
 
-from winnow.relabel.pretraining import Pretraining
+from winnow.methods.relabel.pretrain_loop import Pretraining
 
 SMALL = Sizes(images=48, test=40, steps=6, stops=(3, 6), batch=16, width=2, dim=4, probe_epochs=2)
 
@@ -99,7 +99,7 @@ def test_the_clock_counts_neither_imports_nor_probes(asked, monkeypatch):
     step = Pretraining.step
     monkeypatch.setattr(Pretraining, "step", lambda self: (now.__setitem__(0, now[0] + 1.0), step(self))[1])
     made = trainings.trained(asked("methods").shelf, "mnist", SMALL, 0, Arm("simsiam"))
-    assert order[:2] == ["winnow.relabel.families", "clock"]
+    assert order[:2] == ["winnow.methods.relabel.lightly_methods", "clock"]
     assert made["seconds"] == [3.0, 6.0]
 
 

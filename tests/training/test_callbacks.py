@@ -17,9 +17,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 import winnow as wn
-from winnow.errors import InputError, MissingDependencyError
-from winnow.training.hf_callback import RecorderCallback as ForTrainer
-from winnow.training.lightning_callback import RecorderCallback as ForLightning
+from winnow.core.errors import InputError, MissingDependencyError
+from winnow.training.integrations.hf_trainer import RecorderCallback as ForTrainer
+from winnow.training.integrations.lightning import RecorderCallback as ForLightning
 
 N, K, EPOCHS = 40, 3, 4
 X = torch.randn(N, 5, generator=torch.Generator().manual_seed(0))

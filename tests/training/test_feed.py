@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from winnow.seeds import stream
+from winnow.core.seeds import stream
 from winnow.training import Feed, Scaling, hold
 from winnow.training.feed import augmented
 

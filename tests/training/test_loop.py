@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from winnow.errors import DivergedError, InputError, NotDefinedError
+from winnow.core.errors import DivergedError, InputError, NotDefinedError
 from winnow.training import Feed, Recipe, predict, train
 from winnow.training.loop import example_losses
 

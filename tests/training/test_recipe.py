@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import winnow as wn
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 from winnow.training import Recipe
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

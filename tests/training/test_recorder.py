@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 from winnow.training.recorder import eval_pass
 
 N, K, EPOCHS = 23, 4, 3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from winnow.errors import InputError
+from winnow.core.errors import InputError
 from winnow.training import Feed, Recipe, train
 from winnow.training.loop import example_losses, soft_losses
 

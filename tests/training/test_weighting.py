@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from winnow.artefacts import Source
-from winnow.errors import WinnowError
+from winnow.core.errors import WinnowError
 from winnow.training import Feed, Recipe, Scaling, train
 
 from .small import bits, clouds, network, source_of

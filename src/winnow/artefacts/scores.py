@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
-from ..store import fingerprint
-from .parquet import read_table, write_table
+from ..core import checks
+from ..core.files import fingerprint
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
+from .table_file import read_table, write_table
 
 __all__ = ["Scores"]
 

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
-from ..errors import InputError, NotDefinedError, StoreError
-from ..store import atomic, fingerprint
+from ..core import checks
+from ..core.errors import InputError, NotDefinedError, StoreError
+from ..core.files import atomic, fingerprint
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
 

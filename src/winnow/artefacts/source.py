@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
-from ..errors import InputError
-from ..store import fingerprint
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import fingerprint
 
 __all__ = ["Source", "content_ids", "positions_of"]
 

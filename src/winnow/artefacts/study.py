@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .. import checks
-from ..errors import InputError, StoreError
-from ..store import read_json, write_json
+from ..core import checks
+from ..core.errors import InputError, StoreError
+from ..core.files import read_json, write_json
 from .intervals import Interval, difference, mean
-from .parquet import read_table, write_table
 from .provenance import Provenance
 from .table import Table
+from .table_file import read_table, write_table
 
 __all__ = ["Arm", "Outcome", "Study"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
-from ..errors import InputError
-from ..store import fingerprint
-from .parquet import read_table, write_table
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import fingerprint
 from .provenance import Provenance, plain
-from .sampling import WeightedSampler
+from .sampler import WeightedSampler
 from .source import Source
+from .table_file import read_table, write_table
 
 if TYPE_CHECKING:
     import torch.utils.data

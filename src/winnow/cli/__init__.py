@@ -13,8 +13,8 @@ from typing import Any
 import typer
 
 from .. import __version__
-from ..errors import WinnowError
-from ..progress import shown
+from ..core.errors import WinnowError
+from ..core.progress import shown
 from . import evaluate, explain, methods, narrow, observe, plan, proxy, prune, relabel, report, score, select, theory
 
 __all__ = ["app", "main"]

@@ -55,8 +55,8 @@ def evaluate(
 ) -> None:
     """Retrain on subsets, on random ones of the same size and on everything, and compare."""
     from ..artefacts import Subset
-    from ..evaluation.evaluating import evaluate as evaluate_subsets
-    from ..evaluation.ledger import costs_of
+    from ..artefacts.ledger import costs_of
+    from ..evaluation.evaluate import evaluate as evaluate_subsets
     from ..report import write_run_report
 
     how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}

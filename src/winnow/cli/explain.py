@@ -60,8 +60,8 @@ def explain(
 
     Without an id: how the classes relate, and which labels look wrong.
     """
-    from ..pipeline.explaining import explain as find
-    from ..pipeline.explaining import page_name
+    from ..explaining.explain import explain as find
+    from ..explaining.explain import page_name
 
     source = o.opened(data, labels=labels, task=None, unreadable=unreadable, size=image_size)
     recipe = o.recipe(epochs, batch, optimizer, lr, augment)

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 def methods(as_json: o.Json = False) -> None:
     """List scores and selectors: what each needs, what it does, who proposed it."""
     from ..artefacts import Table
-    from ..registry import listing
+    from ..core.registry import listing
 
     found = [*listing("score"), *listing("selector")]
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..core.errors import InputError
 from . import options as o
 
 EXAMPLES = """
@@ -74,9 +74,9 @@ def narrow(
 ) -> None:
     """Make the hidden layers of a trained network narrower; --set gives options of the network, such as hidden."""
     from ..artefacts import Table
+    from ..methods.narrowing import fold as folded
+    from ..methods.narrowing import narrow as narrowed
     from ..models import build
-    from ..narrowing import fold as folded
-    from ..narrowing import narrow as narrowed
 
     if out.suffix != ".safetensors":
         raise InputError(f"--out must end in .safetensors; got {out}.")
@@ -140,7 +140,7 @@ def _example(what: str) -> Any:
 def _write(path: Path, state: dict[str, Any], certificate: dict[str, Any]) -> None:
     from safetensors.torch import save_file
 
-    from ..store import atomic
+    from ..core.files import atomic
 
     tensors = {name: value.contiguous() for name, value in state.items()}
     with atomic(path) as part:

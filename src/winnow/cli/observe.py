@@ -50,7 +50,7 @@ def observe(
     as_json: o.Json = False,
 ) -> None:
     """Train a few times and record what each example does, into RUN/signals.safetensors."""
-    from ..pipeline import observe_run
+    from ..signals.observe_run import observe_run
 
     source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
     signals = observe_run(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, NotFoundError
+from ..core.errors import InputError, NotFoundError
 
 if TYPE_CHECKING:
     from ..artefacts import Signals, Source
-    from ..engine import Local
+    from ..engines import Local
     from ..training.recipe import Recipe
 
 Data = Annotated[
@@ -50,7 +50,7 @@ def opened(
     limit: int | None = None,
 ) -> Source:
     """Open data for a command; `like` gives the class numbers to follow."""
-    from ..data.opening import open as open_source
+    from ..sources.open import open as open_source
 
     classes = like.classes if like is not None and like.classes else None
     given: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable}  # words it checks itself
@@ -66,7 +66,7 @@ def recipe(epochs: int, batch: int, optimizer: str, lr: float | None, augment: l
 
 def engine(workers: int | None) -> Local:
     """The engine that the options describe."""
-    from ..engine import Local
+    from ..engines import Local
 
     return Local(workers=workers)
 

@@ -58,7 +58,7 @@ def plan(
     as_json: o.Json = False,
 ) -> None:
     """Forecast what to keep, how far and at what accuracy and cost; an estimate that says how far to trust it."""
-    from ..pipeline import plan as make_plan
+    from ..planning.plan import plan as make_plan
 
     source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
     opening = {"labels": labels, "task": task, "image-size": image_size, "limit": limit}

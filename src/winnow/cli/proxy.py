@@ -55,9 +55,9 @@ def proxy(
 ) -> None:
     """Train a space of networks on small sets and on the full data, and say how alike both rank them."""
     from ..artefacts import Subset
-    from ..evaluation.ledger import costs_of
+    from ..artefacts.ledger import costs_of
+    from ..artefacts.proxy_study import CHOOSE, JUDGE
     from ..evaluation.proxy import proxy as search
-    from ..evaluation.proxy_study import CHOOSE, JUDGE
 
     how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
     source = o.opened(data, limit=limit, **how)

@@ -66,11 +66,11 @@ def prune(
     as_json: o.Json = False,
 ) -> None:
     """Choose what to keep, retrain to prove what it costs, and write subset.parquet and report.html."""
-    from ..errors import NotFoundError
-    from ..evaluation.ledger import ledger
-    from ..pipeline import prune_with_proof
-    from ..report.units import GAP
-    from ..report.words import against_random, net
+    from ..artefacts.ledger import ledger
+    from ..core.errors import NotFoundError
+    from ..core.units import GAP
+    from ..pruning.proof import prune_with_proof
+    from ..report.sentences import against_random, net
 
     how: dict[str, Any] = {"labels": labels, "task": task, "unreadable": unreadable, "size": image_size}
     source = o.opened(data, limit=limit, **how)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..core.errors import InputError
 from . import options as o
 
 EXAMPLES = """
@@ -83,7 +83,7 @@ def relabel(
 
 def _make(source: Any, prior: str, dim: int, out: Path, how: dict[str, Any], as_json: bool) -> None:
     """Write the targets, and say how much of the prior they hold."""
-    from ..relabel import targets
+    from ..methods.relabel import targets
 
     made = targets(source, prior, dim, out=out, **how)
     measured = made.provenance["measured"]
@@ -99,8 +99,8 @@ def _make(source: Any, prior: str, dim: int, out: Path, how: dict[str, Any], as_
 
 def _compare(source: Any, priors: list[str], by_labels: bool, form: str, how: dict[str, Any], as_json: bool) -> None:
     """Print the distances between what several priors make of the same examples, and the advice."""
-    from ..relabel import compare
-    from ..relabel.priors import FILES, represent
+    from ..methods.relabel import compare
+    from ..methods.relabel.priors import FILES, represent
 
     if len(set(priors)) != len(priors) or len(priors) < 2:
         raise InputError(f"--compare needs two or more different priors; got {', '.join(priors) or 'none'}.")

@@ -21,8 +21,8 @@ def report(
     as_json: o.Json = False,
 ) -> None:
     """Write the report of a saved run: one HTML file, nothing loaded from the network."""
+    from ..core.run import Run
     from ..report import write_run_report
-    from ..store import Run
 
     with Run.existing(run):
         path = write_run_report(run, out)

@@ -34,8 +34,8 @@ def score(
     """Score what winnow observe recorded. Higher is harder."""
     import numpy as np
 
-    from ..scores.scoring import score as score_signals
-    from ..store import Run
+    from ..core.run import Run
+    from ..scores.score import score as score_signals
 
     parameters = o.parameters(set_, ("name", "signals"))
     path = out if out is not None else run / "scores" / f"{name}.parquet"

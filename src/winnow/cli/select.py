@@ -39,8 +39,8 @@ def select(
     as_json: o.Json = False,
 ) -> None:
     """Choose a subset from what winnow observe recorded."""
-    from ..selectors.selecting import select as select_subset
-    from ..store import Run
+    from ..core.run import Run
+    from ..selectors.select import select as select_subset
 
     parameters = o.parameters(set_, ("keep", "size", "score", "balance", "seed", "signals", "name", "given"))
     path = out if out is not None else run / f"{name}.parquet"

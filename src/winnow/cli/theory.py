@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..core.errors import InputError
 from . import options as o
 
 if TYPE_CHECKING:
-    from ..theory import Window
+    from ..methods.theory import Window
 
 EXAMPLES = """
 Examples:
@@ -95,7 +95,7 @@ def theory(
 ) -> None:
     """Solve the theory of pruning: the error of students that were given hard, easy or random examples."""
     from ..artefacts import Table
-    from ..report.theory_words import how_far_apart, what_it_teaches
+    from ..methods.theory.advice import how_far_apart, what_it_teaches
 
     if figure is not None:
         from ..report.theory_figure import file_format
@@ -149,7 +149,7 @@ def _alphas(
     """The numbers of kept examples per dimension, rising."""
     import numpy as np
 
-    from .. import checks
+    from ..core import checks
 
     if given:
         if start is not None or stop is not None:
@@ -191,7 +191,7 @@ def _keep(text: str) -> float | None:
 
 
 def _window(text: str | None) -> str | Window:
-    from ..theory import window
+    from ..methods.theory import window
 
     if text in (None, "best"):
         return "window"
@@ -204,7 +204,7 @@ def _window(text: str | None) -> str | Window:
 
 def _rows(curve: _Curve, alphas: list[float], limits: Limits, information: bool) -> list[Row]:
     """One row a point, from the library."""
-    from ..theory import Window, frontier, information_gain, learning_curve, optimal_window, solve
+    from ..methods.theory import Window, frontier, information_gain, learning_curve, optimal_window, solve
 
     keeps: list[Any] = [curve.keep] * len(alphas)
     if curve.keep is None:
@@ -231,7 +231,7 @@ def _rows(curve: _Curve, alphas: list[float], limits: Limits, information: bool)
 
 
 def _simulated(row: Row, how: dict[str, Any]) -> Row:
-    from ..theory import simulate, window
+    from ..methods.theory import simulate, window
 
     policy = window(row["a"], row["b"]) if row["policy"] == "window" else row["policy"]
     keep = 1.0 if row["policy"] == "window" else row["keep"]
@@ -241,7 +241,7 @@ def _simulated(row: Row, how: dict[str, Any]) -> Row:
 
 def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list[str]:
     """For each angle, which policy to take at every fraction asked about, and the best fraction if asked."""
-    from ..report.theory_words import best_fraction, enough_of, which_to_keep
+    from ..methods.theory.advice import best_fraction, enough_of, which_to_keep
 
     said = []
     for angle in dict.fromkeys(curve.angle for curve in curves):
@@ -269,7 +269,7 @@ def _draw(
     curves: list[_Curve], rows: list[list[Row]], alphas: list[float], limits: Limits, information: bool, path: Path
 ) -> None:
     """The figure: lines drawn densely, names by what tells the curves apart, simulated points as marks."""
-    from ..report.theory_figure import Line, Marks, draw_theory
+    from ..report.theory_figure import Line, PointMarks, draw_theory
 
     value = "information" if information else "error"
     told = [len({curve.parts[i] for curve in curves}) > 1 for i in range(3)]
@@ -280,7 +280,7 @@ def _draw(
     for curve, some in zip(curves, rows, strict=True):
         marks = None
         if "simulated_error" in some[0]:
-            marks = Marks(*([row[key] for row in some] for key in ("alpha", "simulated_error", "standard_error")))
+            marks = PointMarks(*([row[key] for row in some] for key in ("alpha", "simulated_error", "standard_error")))
         if curve.policy == "random":
             random = replace(random, marks=marks)
             continue

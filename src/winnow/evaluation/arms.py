@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import checks
 from ..artefacts import Source, Subset
-from ..artefacts.balance import class_balance
+from ..artefacts.ledger import COUNTED
+from ..artefacts.quotas import class_balance
+from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
-from ..errors import InputError
-from ..relabel.labelling import SoftLabels
-from ..seeds import stream
-from .ledger import COUNTED
-from .trainings import Training, file_name, json_ready
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import file_name, json_ready
+from ..core.seeds import stream
+from .retrain import Training
 
 __all__ = ["FULL", "PlannedArm", "check_soft", "cost_of", "plan"]
 

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from ..artefacts import Source
-from ..artefacts.sampling import epoch_order
-from ..errors import DataError, InputError, NotDefinedError
+from ..artefacts.sampler import epoch_order
+from ..core.errors import DataError, InputError, NotDefinedError
+from ..core.seeds import number, stream
 from ..models.identity import describe as describe_network
-from ..seeds import number, stream
 from ..training import Feed
 
 __all__ = ["check", "describe", "fitted", "is_estimator"]

@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import checks
 from ..artefacts import Source, Study, record
-from ..data.holdout import hold_out
-from ..engine import Engine, engine_of
-from ..errors import DivergedError, InputError
+from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
+from ..core import checks
+from ..core.errors import DivergedError, InputError
+from ..core.files import file_name, json_ready
+from ..core.progress import track
+from ..core.run import Run
+from ..core.seeds import several
+from ..engines import Engine, engine_of
 from ..models import small_networks
-from ..progress import track
-from ..seeds import several
-from ..store import Run
+from ..sources.holdout import hold_out
 from ..training import Recipe, hold
 from ..training.recipe import recipe_of
 from .estimators import check as check_estimator
 from .estimators import describe, is_estimator
-from .evaluating import Subsets, evaluate, network_of
-from .exams import exam, exams, overlap, trainable
-from .proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
-from .trainings import file_name, json_ready
+from .evaluate import Subsets, evaluate, network_of
+from .test_sets import exam, exams, overlap, trainable
 
 __all__ = ["ProxyStudy", "proxy"]
 

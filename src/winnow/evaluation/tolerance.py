@@ -1,7 +1,7 @@
 """The smallest fraction that stays within a tolerance, found by a short search on validation data.
 
 The full data and each fraction tried are trained on under the same seeds. With q_si the quality of the model of
-seed s on validation example i (right or wrong; for regression see `trainings`), d_si = q_si(full) -
+seed s on validation example i (right or wrong; for regression see `retrain`), d_si = q_si(full) -
 q_si(subset), S seeds and n examples, the loss is D = mean of d_si, and its upper confidence limit
 
     U = D + sqrt( (t se_seeds)^2 + (z se_examples)^2 )
@@ -31,18 +31,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
 from ..artefacts import Source, Subset
-from ..engine import Engine, engine_of
-from ..errors import InputError
-from ..seeds import several as seeds_from
-from ..store import Run
+from ..core import checks
+from ..core.errors import InputError
+from ..core.run import Run
+from ..core.seeds import several as seeds_from
+from ..engines import Engine, engine_of
 from ..training import Recipe
 from ..training.recipe import recipe_of
-from .curve import fit
-from .evaluating import network_of
-from .exams import exam, trainable
-from .trainings import Protocol, Training, retrain_all
+from .evaluate import network_of
+from .loss_curve import fit
+from .retrain import Protocol, Training, retrain_all
+from .test_sets import exam, trainable
 
 __all__ = ["Probe", "Search", "smallest_within", "upper_limit"]
 

@@ -7,9 +7,9 @@ space to search.
 
 from __future__ import annotations
 
-from .building import NETWORKS, build, choose
+from .build import NETWORKS, build, choose
 from .features import eval_mode, feature_layer, features_of
 from .frozen import Frozen
-from .space import small_networks
+from .search_space import small_networks
 
 __all__ = ["NETWORKS", "Frozen", "build", "choose", "eval_mode", "feature_layer", "features_of", "small_networks"]

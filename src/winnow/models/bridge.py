@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from ..errors import InputError, MissingDependencyError, UnknownNameError
+from ..core.errors import InputError, MissingDependencyError, UnknownNameError
 
 __all__ = ["LIBRARIES", "bridged"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..errors import InputError, UnknownNameError
+from ..core.errors import InputError, UnknownNameError
 
 __all__ = ["eval_mode", "feature_layer", "features_of"]
 

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from ..errors import InputError
-from ..store import fingerprint
+from ..core.errors import InputError
+from ..core.files import fingerprint
 from .features import eval_mode, features_of
 from .identity import describe
 

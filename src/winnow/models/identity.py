@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ..store import fingerprint
+from ..core.files import fingerprint
 
 if TYPE_CHECKING:
     import torch

@@ -2,7 +2,7 @@
 
 A network function takes the number of outputs, the shape of one example and its own options by name; what
 those options are is read from its signature. Adding one more is a function here and a line in
-`building.NETWORKS`.
+`build.NETWORKS`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from .. import checks
-from ..errors import InputError
+from ..core import checks
+from ..core.errors import InputError
 
 __all__ = ["convnet", "image_shape", "lenet5", "mlp"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from ..seeds import stream
+from ..core.seeds import stream
 
 __all__ = ["SparseProjection"]
 

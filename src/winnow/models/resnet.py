@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .. import checks
+from ..core import checks
 from .networks import image_shape
 
 __all__ = ["resnet20", "resnet56"]

@@ -1,13 +1,14 @@
 """The report: one self-contained HTML file about a saved run or a study.
 
-`words` says what was found in plain sentences, `figures` draws it, `gallery` holds the few examples that are
-shown, `sections` puts these together into what the templates print, and `writing` reads the run and writes the
+`sentences` says what was found in plain sentences, `figures` draws it, `gallery` holds the few examples that are
+shown, `sections` puts these together into what the templates print, and `html_report` reads the run and writes the
 file. Nothing here trains, scores or selects; nothing in the file needs a network.
 """
 
 from __future__ import annotations
 
-from .gallery import Gallery, make_gallery
-from .writing import write_run_report, write_study_report
+from ..artefacts.gallery import Gallery
+from ..explaining.pictures import make_gallery
+from .html_report import write_run_report, write_study_report
 
 __all__ = ["Gallery", "make_gallery", "write_run_report", "write_study_report"]

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..artefacts import Study
+from .metric_units import name_for_axis
 from .palette import LIGHT
 from .svg import WIDTH, drawing
-from .units import name_for_axis
 
 __all__ = ["per_class"]
 

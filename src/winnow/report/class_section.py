@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from ..artefacts import Interval, Scores, Study, mean
 from . import figures
-from .cells import cell, gap_cell, table
-from .saved import Saved
-from .units import Units
+from .metric_units import Units
+from .saved_run import Saved
+from .table_cells import cell, gap_cell, table
 
 __all__ = ["class_section"]
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ..artefacts import Interval, Scores, Study, Subset
 from ..artefacts.study import Arm
+from ..core.units import seconds_text
 from .class_figure import per_class
+from .metric_units import Units, method_of, name_for_axis
 from .palette import LIGHT, METHODS
+from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
-from .units import Units, method_of, name_for_axis, seconds_text
-from .words import relabelling, searching
 
 __all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
 

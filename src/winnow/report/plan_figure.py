@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..store import atomic
+from ..core.files import atomic
 from .palette import LIGHT
 from .svg import WIDTH, drawing
 

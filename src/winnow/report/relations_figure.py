@@ -8,10 +8,11 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from .explained import DatasetExplanation
+from ..artefacts.explanation import DatasetExplanation
+from ..core.units import MINUS
+from .metric_units import name_for_axis
 from .palette import LIGHT
 from .svg import WIDTH, drawing
-from .units import MINUS, name_for_axis
 
 __all__ = ["MOST", "drawn_classes", "relations_square"]
 

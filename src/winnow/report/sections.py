@@ -15,15 +15,17 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..artefacts import Interval, Study, Subset
-from ..evaluation.ledger import ledger
-from . import figures, words
-from .cells import cell, gap_cell, table
+from ..artefacts.ledger import ledger
+from ..core.units import GAP, MINUS, seconds_text
+from . import figures
+from . import sentences as words
 from .class_section import class_section
+from .metric_units import Units
 from .palette import DARK, LIGHT, css_variables
-from .saved import Saved
+from .saved_run import Saved
 from .snippets import loading, opening, origin_of
+from .table_cells import cell, gap_cell, table
 from .teaching_section import teaching_section
-from .units import GAP, MINUS, Units, seconds_text
 
 __all__ = ["page"]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts import Subset
-from ..data.builtin import NAMES
 
 __all__ = ["loading", "opening", "origin_of"]
 
@@ -24,7 +23,7 @@ def loading(subset: Subset, path: Path, data: str, task: str) -> list[dict[str, 
     path
         Where it is saved.
     data
-        The arguments of `wn.open`, as `opening` writes them; empty if they cannot be written down.
+        The arguments of `wn.open`, as `open` writes them; empty if they cannot be written down.
     task
         The task of the source, for what the target is.
     """
@@ -92,8 +91,8 @@ def opening(source: Mapping[str, Any] | None) -> str:
     """
     if source is None:
         return ""
-    origin, name = source["origin"], str(source.get("name", "")).split(":")[0]
-    what = name if name in NAMES else origin.get("path")
+    origin = source["origin"]
+    what = origin.get("builtin") or origin.get("path")
     if not isinstance(what, str):
         return ""
     given: dict[str, Any] = {}

@@ -7,13 +7,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .cells import cell, table
-from .explained import ClassPair, DatasetExplanation, LabelError, Partner, Standing
-from .explained_words import caution, sampled
-from .gallery import Example, Gallery
+from ..artefacts.explanation import ClassPair, DatasetExplanation, LabelError, Partner, Standing
+from ..artefacts.explanation_text import caution, sampled
+from ..artefacts.gallery import Example, Gallery
+from ..core.units import GAP, MINUS
 from .relations_figure import drawn_classes, relations_square
 from .svg import to_svg
-from .units import GAP, MINUS
+from .table_cells import cell, table
 
 __all__ = ["case", "pictured", "teaching_section"]
 

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike
 
-from .. import checks
-from ..errors import InputError
-from ..store import atomic
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import atomic
 from .palette import LIGHT, METHODS
 from .svg import WIDTH, drawing
 
-__all__ = ["Line", "Marks", "draw_theory", "file_format", "theory_figure"]
+__all__ = ["Line", "PointMarks", "draw_theory", "file_format", "theory_figure"]
 
 FORMATS = ("png", "svg", "pdf")
 DASHES = ("-", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
@@ -33,7 +33,7 @@ RANDOM: dict[str, Any] = {"color": LIGHT["random"], "linestyle": "--", "marker":
 
 
 @dataclass(frozen=True)
-class Marks:
+class PointMarks:
     """Simulated values, with standard errors."""
 
     alpha: ArrayLike
@@ -48,7 +48,7 @@ class Line:
     name: str
     alpha: ArrayLike
     value: ArrayLike
-    marks: Marks | None = None
+    marks: PointMarks | None = None
 
 
 def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
 from ..artefacts import Signals
-from ..errors import InputError
+from ..core import checks
+from ..core.errors import InputError
 
 __all__ = [
     "cross_entropy",

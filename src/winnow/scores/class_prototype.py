@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
 from ..artefacts import Signals
+from ..core import registry
+from ..signals.clusters import unit_rows
 from .arithmetic import labels_of
-from .clusters import unit_rows
 
 __all__ = ["class_prototype"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
 from ..artefacts import Signals
+from ..core import checks, registry
 from .arithmetic import labels_of
 
 __all__ = ["contradiction"]
@@ -28,9 +28,9 @@ def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64
     share
         The part of a class, in (0, 1], that the mean is taken over.
     """
-    from ..lpntk import FeatureRows
-    from ..lpntk.contradicting import unsupported
-    from ..lpntk.observed import with_length
+    from ..methods.lpntk import FeatureRows
+    from ..methods.lpntk.contradictions import unsupported
+    from ..methods.lpntk.signal import with_length
 
     checks.fraction("share", "score 'contradiction'", share)
     labels, seeds = labels_of(signals), signals.array("lpntk")

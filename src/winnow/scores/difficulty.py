@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
 from ..artefacts import Signals
+from ..core import registry
 
 __all__ = ["difficulty"]
 

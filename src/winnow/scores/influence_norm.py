@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
 from ..artefacts import Signals
+from ..core import checks, registry
 
 __all__ = ["influence_norm"]
 
@@ -30,7 +30,7 @@ def influence_norm(signals: Signals, *, damping: float = 0.01) -> NDArray[np.flo
     damping
         lam, above 0.
     """
-    from ..influence.observed import observed_vectors  # numba, which that room loads, only where it is wanted
+    from ..methods.influence.observed_head import observed_vectors
 
     lam = checks.number("damping", "score 'influence_norm'", damping, low=0.0, open_low=True)
     labels = np.asarray(signals.labels)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
 from ..artefacts import Signals
+from ..core import checks, registry
 from .arithmetic import labels_of
 
 __all__ = ["interchangeability"]
@@ -28,8 +28,8 @@ def interchangeability(signals: Signals, *, threshold: float = 0.75) -> NDArray[
     threshold
         t, in (1/2, 1].
     """
-    from ..lpntk import FeatureRows, relations
-    from ..lpntk.observed import with_length
+    from ..methods.lpntk import FeatureRows, relations
+    from ..methods.lpntk.signal import with_length
 
     checks.number("threshold", "score 'interchangeability'", threshold, low=0.5, high=1.0, open_low=True)
     labels, seeds = labels_of(signals), signals.array("lpntk")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
 from ..artefacts import Signals
+from ..core import checks, registry
 
 __all__ = ["loss_influence"]
 
@@ -36,10 +36,10 @@ def loss_influence(
     signed
         Whether to keep the sign.
     """
-    from ..influence import loss_influence as on_others
-    from ..influence.computing import vectors_of
-    from ..influence.heads import softmaxed
-    from ..influence.observed import head_features, observed_head
+    from ..methods.influence import loss_influence as on_others
+    from ..methods.influence.heads import softmaxed
+    from ..methods.influence.observed_head import head_features, observed_head
+    from ..methods.influence.vectors import vectors_of
 
     owner = "score 'loss_influence'"
     lam = checks.number("damping", owner, damping, low=0.0, open_low=True)

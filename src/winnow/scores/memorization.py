@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
 from ..artefacts import Signals
-from ..errors import NotDefinedError
+from ..core import registry
+from ..core.errors import NotDefinedError
 
 __all__ = ["memorization"]
 

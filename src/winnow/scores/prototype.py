@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
 from ..artefacts import Signals
-from .clusters import DEFAULT_CLUSTERS, cosines, spherical_centroids
+from ..core import registry
+from ..signals.clusters import DEFAULT_CLUSTERS, cosines, spherical_centroids
 
 __all__ = ["prototype"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
 from ..artefacts import Signals
-from ..seeds import stream
+from ..core import registry
+from ..core.seeds import stream
 
 __all__ = ["random"]
 

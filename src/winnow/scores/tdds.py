@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
 from ..artefacts import Signals
+from ..core import checks, registry
 from .arithmetic import labels_of, log_softmax, rows_within, window_length
 
 __all__ = ["tdds"]

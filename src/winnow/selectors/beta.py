@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
-from ..errors import InputError
+from ..core import checks, registry
+from ..core.errors import InputError
+from ..core.seeds import stream
 from ..scores.arithmetic import mean_true_probability, rows_within
-from ..seeds import stream
 from .pool import Choice, Pool
 
 __all__ = ["beta"]

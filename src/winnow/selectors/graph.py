@@ -7,8 +7,9 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
-from ..progress import track
+from ..core import checks, registry
+from ..core.progress import track
+from ..signals.neighbours import nearest
 from .pool import Choice, Pool
 
 __all__ = ["graph"]
@@ -49,21 +50,6 @@ def graph(pool: Pool, size: int, *, seed: int = 0, k: int = 5, gamma: float = 0.
     spread = scores + (weights * scores[neighbours]).sum(axis=1)
     picked = _greedy(spread, neighbours, weights, size)
     return Choice(picked, certificate={"mean_weight": float(weights.mean()) if near else 0.0})
-
-
-def nearest(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The k nearest other rows of each row, nearest first: n x k."""
-    import faiss
-
-    if k == 0:
-        return np.zeros((points.shape[0], 0), dtype=np.int64)
-    rows = np.ascontiguousarray(points, dtype=np.float32)
-    index = faiss.IndexFlatL2(rows.shape[1])
-    index.add(rows)
-    _, found = index.search(rows, k + 1)
-    own = found == np.arange(points.shape[0])[:, None]
-    own[~own.any(axis=1), k] = True  # among many copies a row may not find itself: leave out the farthest
-    return np.asarray(found[~own].reshape(-1, k), dtype=np.int64)
 
 
 def _greedy(

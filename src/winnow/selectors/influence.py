@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
+from ..core import checks, registry
 from .pool import Choice, Pool
 
 if TYPE_CHECKING:
-    from ..influence import FittedHead, Influence
+    from ..methods.influence import FittedHead, Influence
 
 __all__ = ["head_of", "influence", "length_of", "moves_of", "told"]
 
@@ -56,8 +56,8 @@ def influence(
     spare
         What is to change least: `parameters` of the head, or its `loss`.
     """
-    from ..influence import prune_by_count
-    from ..influence.pruning import SPARED
+    from ..methods.influence import prune_by_count
+    from ..methods.influence.pruned import SPARED
 
     owner = "selector 'influence'"
     vectors, head, labels = head_of(pool, damping, owner)
@@ -73,7 +73,7 @@ def influence(
 
 def head_of(pool: Pool, damping: object, owner: str) -> tuple[Influence, FittedHead, NDArray[np.int64]]:
     """Influence vectors of a head on the pool's embeddings, the head, and the labels."""
-    from ..influence.observed import observed_vectors
+    from ..methods.influence.observed_head import observed_vectors
 
     lam = checks.number("damping", owner, damping, low=0.0, open_low=True)
     labels = np.asarray(pool.labels, dtype=np.int64)

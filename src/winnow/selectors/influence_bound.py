@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import checks, registry
+from ..core import checks, registry
 from .influence import head_of, length_of, moves_of, told
 from .pool import Choice, Pool
 
@@ -45,7 +45,7 @@ def influence_bound(
     moves
         Likewise, for each size that is tried.
     """
-    from ..influence import prune_by_bound, prune_by_count
+    from ..methods.influence import prune_by_bound, prune_by_count
 
     owner = "selector 'influence_bound'"
     share = checks.number("epsilon", owner, epsilon, low=0.0, open_low=True)

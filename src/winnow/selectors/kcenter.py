@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import registry
-from ..progress import track
+from ..core import registry
+from ..core.progress import track
 from .pool import Choice, Pool
 
 __all__ = ["kcenter"]

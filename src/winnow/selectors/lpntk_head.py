@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import checks, registry
-from ..seeds import stream
+from ..core import checks, registry
+from ..core.seeds import stream
+from .lpntk_rows import class_labels, cluster_ranks, kernel_rows, least_covered
 from .pool import Choice, Pool
-from .tangents import class_labels, cluster_ranks, kernel_rows, least_covered
 
 __all__ = ["lpntk_head"]
 
@@ -49,7 +49,7 @@ def lpntk_head(
         `raw` clusters by the kernel, as the paper does, so that clusters beside the largest are mostly of one
         example; `cosine` by direction.
     """
-    from ..lpntk import FeatureRows, farthest_points, redundant
+    from ..methods.lpntk import FeatureRows, farthest_points, redundant
 
     owner = "selector 'lpntk_head'"
     rule = checks.choice("rule", owner, rule, ("cover", "paper"))

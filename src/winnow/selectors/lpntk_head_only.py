@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import checks, registry
-from ..seeds import stream
+from ..core import checks, registry
+from ..core.seeds import stream
+from .lpntk_rows import class_labels, cluster_ranks, kernel_rows
 from .pool import Choice, Pool
-from .tangents import class_labels, cluster_ranks, kernel_rows
 
 __all__ = ["lpntk_head_only"]
 
@@ -33,7 +33,7 @@ def lpntk_head_only(pool: Pool, size: int, *, seed: int = 0, clusters: float = 0
     kind
         `raw` clusters by the kernel, as the paper does; `cosine` by direction.
     """
-    from ..lpntk import FeatureRows, farthest_points
+    from ..methods.lpntk import FeatureRows, farthest_points
 
     owner = "selector 'lpntk_head_only'"
     share = float(checks.fraction("clusters", owner, clusters))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
+from ..core import checks, registry
+from .lpntk_rows import Positions, class_labels, kernel_rows, least_covered
 from .pool import Choice, Pool
-from .tangents import Positions, class_labels, kernel_rows, least_covered
 
 if TYPE_CHECKING:
-    from ..lpntk import Redundancy
+    from ..methods.lpntk import Redundancy
 
 __all__ = ["lpntk_redundancy"]
 
@@ -69,7 +69,7 @@ def lpntk_redundancy(pool: Pool, size: int, *, seed: int = 0, rule: str = "cover
 
 def _cover(rows: NDArray[Any], labels: Positions, size: int) -> tuple[Redundancy, float]:
     """The redundant examples at the largest cosine that leaves at most `size`; at the smallest tried if none does."""
-    from ..lpntk import FeatureRows, redundant
+    from ..methods.lpntk import FeatureRows, redundant
 
     features = FeatureRows(rows)
     found = redundant(features, "cover", 1.0, labels)
@@ -97,8 +97,8 @@ def _covering_most(rows: NDArray[Any], found: Redundancy, size: int) -> Position
 
 def _excess(rows: NDArray[Any]) -> NDArray[np.float64]:
     """The largest k(x, x') / k(x, x) over all others x'; what differs from 1 by rounding is 1."""
-    from ..lpntk import FeatureRows
-    from ..lpntk.kernel_rows import opened, rounding, spans
+    from ..methods.lpntk import FeatureRows
+    from ..methods.lpntk.kernel_rows import opened, rounding, spans
 
     kernel = opened("selector 'lpntk_redundancy'", FeatureRows(rows))
     out = np.empty(kernel.n)

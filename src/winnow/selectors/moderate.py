@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry
-from ..scores.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
+from ..core import registry
+from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
 __all__ = ["moderate"]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from .. import checks, registry
-from ..errors import InputError
-from ..progress import track
-from .combine import class_names
+from ..artefacts.quotas import share_out
+from ..core import checks, registry
+from ..core.errors import InputError
+from ..core.progress import track
+from .balance import class_names
 from .pool import Choice, Pool
-from .sharing import share_out
 
 __all__ = ["moments"]
 
@@ -25,7 +25,7 @@ TRACE = 1e-9  # of an example's weight, for one that is kept only to reach the s
 
 
 @dataclass(frozen=True)
-class Asked:
+class _Settings:
     """What is wanted of a group."""
 
     size: int
@@ -85,7 +85,7 @@ def moments(
     parts: dict[str, Any] = {}
     for name, where, count in track(_groups(pool, size), "moments"):
         targets = None if pool.task != "regression" or pool.labels is None else pool.labels[where].astype(np.float64)
-        asked = Asked(count, order, dims, activation, refine, seed)
+        asked = _Settings(count, order, dims, activation, refine, seed)
         kept, counts, about = _compressed(points[where], targets, asked)
         positions.append(where[kept])
         weights.append(counts)
@@ -105,10 +105,10 @@ def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
     return [share for share in zip(names, members, quota.tolist(), strict=True) if share[1].size]
 
 
-def _compressed(points: Vector, targets: Vector | None, asked: Asked) -> tuple[Positions, Vector, dict[str, Any]]:
+def _compressed(points: Vector, targets: Vector | None, asked: _Settings) -> tuple[Positions, Vector, dict[str, Any]]:
     """Which of a group stay, their weights, and what is known about it."""
-    from ..moments import advise, compress, moment_error  # numba, which that room loads, only where it is wanted
-    from ..moments.principal import principal
+    from ..methods.moments import advise, compress, moment_error
+    from ..methods.moments.principal import principal
 
     n, size = len(points), asked.size
     if not size:
@@ -149,9 +149,9 @@ def _known(
     }
 
 
-def _advised(n: int, rank: int, targets: int, asked: Asked) -> tuple[int, int]:
+def _advised(n: int, rank: int, targets: int, asked: _Settings) -> tuple[int, int]:
     """The order and the directions: what is asked for, or what fits; (0, 0) if nothing does."""
-    from ..moments import advise, feasible_size
+    from ..methods.moments import advise, feasible_size
 
     size, order = asked.size, asked.order or 1
     if asked.dims is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import registry
-from ..seeds import stream
+from ..core import registry
+from ..core.seeds import stream
 from .pool import Choice, Pool
 
 __all__ = ["random"]

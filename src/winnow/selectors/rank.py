@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import checks, registry
-from ..errors import InputError
-from ..seeds import stream
+from ..core import checks, registry
+from ..core.errors import InputError
+from ..core.seeds import stream
 from .pool import Choice, Pool
 
 __all__ = ["rank"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks, registry
-from ..seeds import stream
+from ..artefacts.quotas import share_out
+from ..core import checks, registry
+from ..core.seeds import stream
 from .pool import Choice, Pool
-from .sharing import share_out
 
 __all__ = ["strata"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
-from ..errors import InputError
-from ..seeds import stream
+from ..core import checks
+from ..core.errors import InputError
+from ..core.seeds import stream
 
 __all__ = ["BLOCK", "memberships"]
 

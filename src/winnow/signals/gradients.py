@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch.func import functional_call, grad, vmap
 
-from ..errors import NotDefinedError
+from ..core.errors import NotDefinedError
 from ..models.projection import SparseProjection
 from ..training.feed import Feed
 from ..training.loop import device_of, example_losses

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..artefacts import Source
-from ..progress import track
+from ..core.progress import track
 
 __all__ = ["Feed", "Scaling", "hold"]
 

@@ -20,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from .. import checks
-from ..artefacts.sampling import epoch_order
-from ..errors import DivergedError, InputError, NotDefinedError
-from ..seeds import number, stream
+from ..artefacts.sampler import epoch_order
+from ..core import checks
+from ..core.errors import DivergedError, InputError, NotDefinedError
+from ..core.seeds import number, stream
 from .feed import Feed, augmented
 from .recipe import Recipe
 

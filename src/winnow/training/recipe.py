@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import checks
-from ..errors import InputError
+from ..core import checks
+from ..core.errors import InputError
 
 if TYPE_CHECKING:
     import torch

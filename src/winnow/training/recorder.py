@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
 from ..artefacts import Signals, record
-from ..errors import InputError, NotDefinedError
+from ..core import checks
+from ..core.errors import InputError, NotDefinedError
 
 if TYPE_CHECKING:
     import torch

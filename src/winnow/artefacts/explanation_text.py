@@ -1,0 +1,200 @@
+"""What explaining found, as a terminal prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .explanation import ClassPair, DatasetExplanation, Explanation, Partner
+
+__all__ = ["MOST_CLASSES", "STRONGEST", "caution", "of_dataset", "of_example", "sampled", "unjudged"]
+
+MOST_CLASSES = 12  # beyond which a square of numbers does not fit a terminal
+STRONGEST = 20  # pairs of classes listed then
+LOOSEST = 10  # classes listed then
+LONGEST_NAME = 14
+
+
+def of_example(about: Explanation) -> str:
+    """An example among the others."""
+    others = about.examples - 1
+    lines = [
+        f"Example {about.id} of {about.source}, label {about.label}. {about.model}, trained on {about.examples:,} "
+        f"examples with this one among them, says {about.predicted}.",
+        "",
+        f"Learned together with it ({about.interchangeable:,} of {others:,} interchangeable at {about.threshold:g}):",
+        *_listed(about.same_way, about.threshold, "interchangeable"),
+        "",
+        f"Learned against it ({about.contradictory:,} of {others:,} contradictory at -{about.threshold:g}):",
+        *_listed(about.against, about.threshold, "contradictory"),
+        "",
+        f"Self-kernel {about.self_kernel:.4g}, number {about.self_rank:,} of {about.examples:,} from the largest.",
+        _about_label(about),
+    ]
+    if not about.exact:
+        lines.append("The kernel is of projected features: cosines are good to about 0.03.")
+    return "\n".join(lines)
+
+
+def of_dataset(about: DatasetExplanation) -> str:
+    """A data set: its classes against each other, and the labels that look wrong."""
+    lines = [
+        f"{about.source}: {about.model}, trained on {about.examples:,} examples of {len(about.classes)} classes. Of "
+        f"{about.pairs:,} pairs {about.interchangeable:,} are interchangeable and {about.contradictory:,} "
+        f"contradictory (at {about.threshold:g}).",
+        *sampled(about),
+        *caution(about),
+        "",
+    ]
+    lines += _squares(about) if len(about.classes) <= MOST_CLASSES else _strongest(about)
+    lines += ["", *_errors(about)]
+    if not about.exact:
+        lines.append("The kernel is of projected features: cosines are good to about 0.03.")
+    return "\n".join(lines)
+
+
+def sampled(about: DatasetExplanation) -> list[str]:
+    """What was looked at, where that is not everything."""
+    said = []
+    if about.judged < about.examples:
+        said.append(
+            f"Labels and partners were looked for among {about.judged:,} of the {about.examples:,} examples, drawn by "
+            "class."
+        )
+    if about.compared < about.judged:
+        said.append(f"Pairs were counted among {about.compared:,} examples, drawn by class.")
+    return said
+
+
+def caution(about: DatasetExplanation) -> list[str]:
+    """Why contradictory pairs are all there are between classes, or few, where they must be."""
+    many = len(about.classes)
+    if many < 2:
+        return []
+    if many == 2:
+        return [
+            "With 2 classes this is by construction: the other label turns the sign of a feature, so one input under "
+            "both has a cosine of -1. Pairs of different classes are contradictory wherever they would be "
+            "interchangeable under one label, and that alone says nothing against their labels."
+        ]
+    return [
+        f"With {many} classes one input under two labels has a cosine of about {(many - 4) / many:.2f}, so pairs of "
+        "different classes are seldom contradictory; see which classes are near by the mean cosine."
+    ]
+
+
+def _squares(about: DatasetExplanation) -> list[str]:
+    found = {(pair.one, pair.other): pair for pair in about.relations}
+    found |= {(pair.other, pair.one): pair for pair in about.relations}
+
+    def square(title: str, say: Callable[[ClassPair], str]) -> list[str]:
+        names = [name[:LONGEST_NAME] for name in about.classes]
+        cells = [
+            [say(found[one, other]) if (one, other) in found else "" for other in about.classes]
+            for one in about.classes
+        ]
+        heads = [name[:6].strip() for name in names]
+        wide = [
+            max(len(cell) for cell in (head, *column))
+            for head, column in zip(heads, zip(*cells, strict=True), strict=True)
+        ]
+        first = max(map(len, names))
+        rows = [("", heads), *zip(names, cells, strict=True)]
+        return [title] + [
+            f"  {name:<{first}}  " + "  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True))
+            for name, row in rows
+        ]
+
+    lines = square("Mean cosine of the pairs:", lambda pair: f"{pair.cosine:.2f}" if pair.pairs else "")
+    counted: dict[str, Callable[[ClassPair], str]] = {
+        "interchangeable": lambda pair: f"{pair.interchangeable:,}",
+        "contradictory": lambda pair: f"{pair.contradictory:,}",
+    }
+    for word, say in counted.items():
+        if not getattr(about, word):
+            lines += ["", f"No pair is {word}."]
+        elif not any(getattr(pair, word) for pair in about.between):
+            held = "; ".join(f"{pair.one}: {say(pair)}" for pair in about.within)
+            lines += ["", f"{word.capitalize()} pairs, all of them within a class: {held}."]
+        else:
+            lines += ["", *square(f"{word.capitalize()} pairs:", say)]
+    return lines
+
+
+def _strongest(about: DatasetExplanation) -> list[str]:
+    shown = about.between[:STRONGEST]
+    rows = [["classes", "", "pairs", "interchangeable", "contradictory", "mean cosine"]]
+    rows += [_pair_row(pair) for pair in shown]
+    lines = [f"The {len(shown)} strongest pairs of classes:", *_columns(rows)]
+    loose = sorted((pair for pair in about.within if pair.pairs), key=lambda pair: pair.cosine)[:LOOSEST]
+    rows = [["class", "pairs", "interchangeable", "contradictory", "mean cosine"]]
+    rows += [[pair.one[:LONGEST_NAME], *_pair_row(pair)[2:]] for pair in loose]
+    return [*lines, "", f"The {len(loose)} classes that hold together least:", *_columns(rows)]
+
+
+def _pair_row(pair: ClassPair) -> list[str]:
+    counts = [f"{count:,}" for count in (pair.pairs, pair.interchangeable, pair.contradictory)]
+    return [pair.one[:LONGEST_NAME], pair.other[:LONGEST_NAME], *counts, f"{pair.cosine:.3f}"]
+
+
+def _errors(about: DatasetExplanation) -> list[str]:
+    if not about.errors:
+        return [f"No label looks wrong: none of {about.judged:,} is far out in its class."]
+    rows = [["id", "label", "suggested", "by example", "score"]]
+    rows += [[str(one.id), one.label, one.suggested, str(one.witness), f"{one.score:.3f}"] for one in about.errors]
+    more = f", the likeliest {len(about.errors)}" if len(about.errors) < about.wrong else ""
+    return [
+        f"Labels that look wrong ({about.wrong:,} of {about.judged:,}{more}):",
+        *_columns(rows),
+        "Each is far out in its class: a reason to look, not a proof. The suggested class is a hint.",
+    ]
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of text in columns: words to the left, numbers to the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = [all(_numeric(cell) for cell in column[1:]) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(f"{c:>{w}}" if r else f"{c:<{w}}" for c, w, r in zip(row, wide, right, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _numeric(cell: str) -> bool:
+    return cell.replace(",", "").replace(".", "").lstrip("-").isdigit()
+
+
+def _listed(partners: Sequence[Partner], threshold: float, word: str) -> list[str]:
+    if not partners:
+        return ["  nothing"]
+    wide = max(2, *(len(str(one.id)) for one in partners))
+    broad = max(5, *(len(one.label) for one in partners))
+    lines = [f"  {'id':<{wide}}  {'label':<{broad}}  projection  cosine"]
+    for one in partners:
+        mark = f"  {word}" if abs(one.projection) >= threshold else ""
+        lines.append(f"  {one.id!s:<{wide}}  {one.label:<{broad}}  {one.projection:>10.3f}  {one.cosine:>6.3f}{mark}")
+    return lines
+
+
+def _about_label(about: Explanation) -> str:
+    if about.label_score is None or about.label_bound is None:
+        return f"Its label {unjudged(about)}."
+    place = f"score {about.label_score:.3f}, number {about.label_rank:,} of {about.examples:,} from the least supported"
+    if about.looks_wrong:
+        return (
+            f"Its label looks wrong: others of label {about.label} support it less than nearly all of their own "
+            f"({place}; far out in its class from {about.label_bound:.3f}). A hint at another class: "
+            f"{about.suggested}, by example {about.witness}."
+        )
+    return f"Its label looks right: others of label {about.label} support it ({place})."
+
+
+def unjudged(about: Explanation) -> str:
+    """Why a label that was not judged was not."""
+    if about.peers is None:
+        return "was not judged: there are too many examples to compare a class with itself (--limit)"
+    if about.peers == 0:
+        return f"cannot be judged: no other example has label {about.label}"
+    others = "1 other has" if about.peers == 1 else f"{about.peers} others have"
+    return f"cannot be judged: only {others} label {about.label}"

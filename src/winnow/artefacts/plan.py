@@ -1,0 +1,178 @@
+"""Plan: what `plan` found out, as a value that is saved, loaded and printed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import StoreError
+from ..core.files import json_ready, read_json, write_json
+from ..core.units import GAP, seconds_text
+from . import Provenance
+
+__all__ = ["Check", "FILE", "Forecast", "NEAR", "Plan", "SIGNIFICANT", "percent"]
+
+FILE = "plan.json"
+SHOWN = 7  # reasons printed
+NEAR = 0.01  # a miss of up to one point is a hit, whatever its standard error
+SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
+
+
+def percent(value: float) -> str:
+    """An accuracy as people read it."""
+    return f"{100 * value:.1f} %"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Accuracy forecast for one policy and fraction, with the ends of its 95 % interval."""
+
+    keep: float
+    policy: str
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """One held-out pilot point, in accuracy: what was measured, what was forecast, and the difference."""
+
+    policy: str
+    keep: float
+    size: int
+    measured: float
+    forecast: float
+    miss: float
+    standard_error: float
+
+    @property
+    def hit(self) -> bool:
+        """Whether the miss is within a point or its standard errors."""
+        return abs(self.miss) <= max(NEAR, SIGNIFICANT * self.standard_error)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to keep, how far, what to expect and what it will cost: an estimate, with how far to trust it.
+
+    Accuracies are those of the student that the pilot trained, on new data like the training data.
+
+    Attributes
+    ----------
+    advice
+        What to do, in sentences.
+    policy
+        `hard`, `easy`, `window` (in between), `random`, `everything`; None where nothing can be forecast.
+    keep, tolerance
+        The smallest fraction forecast within the tolerance of everything, and that tolerance.
+    expected, interval, full, random
+        Accuracies: of the advice, its 95 % interval, of training on everything, of a random subset of that size.
+    random_keep
+        How far random alone may go within the tolerance.
+    forecasts
+        A row a policy and fraction; fraction 1 is everything.
+    calibration
+        What was fitted: each form's effective dimension, exponent, floor and weight; reliability and angles.
+    checks
+        Held-out pilot points: measured, forecast, miss.
+    trust, reasons
+        `trusted`, `use with care` or `not to be trusted`, and why; empty where nothing is forecast.
+    pilot
+        Student, pool, held-out part, trainings, seconds, extrapolation factor, and the random learning curve.
+    resources
+        What the method will need, by name, with `sentences`.
+    method, command
+        What to run, and the line to type.
+    provenance
+        Where the plan came from.
+    """
+
+    advice: tuple[str, ...]
+    policy: str | None
+    keep: float
+    tolerance: float
+    expected: float | None = None
+    interval: tuple[float, float] | None = None
+    full: float | None = None
+    random: float | None = None
+    random_keep: float | None = None
+    forecasts: tuple[Forecast, ...] = ()
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    trust: str = ""
+    reasons: tuple[str, ...] = ()
+    pilot: Mapping[str, Any] = field(default_factory=dict)
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    method: str = ""
+    command: str = ""
+    provenance: Provenance = field(default_factory=dict)
+
+    def values(self) -> dict[str, Any]:
+        """Everything in plain values, None for what is no number."""
+        return json_ready({"winnow": "plan", **dataclasses.asdict(self)})  # type: ignore[no-any-return]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `plan.json` into a folder."""
+        path = Path(folder) / FILE
+        write_json(path, self.values())
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read what `save` wrote, from the file or its folder."""
+        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        about = read_json(file)
+        if not isinstance(about, dict) or about.pop("winnow", None) != "plan":
+            raise StoreError(f"{file} does not hold a plan.")
+        try:
+            about["forecasts"] = tuple(Forecast(**row) for row in about["forecasts"])
+            about["checks"] = tuple(Check(**row) for row in about["checks"])
+            about["interval"] = None if about["interval"] is None else tuple(about["interval"])
+            for name in ("advice", "reasons"):
+                about[name] = tuple(about[name])
+            return cls(**about)
+        except (KeyError, TypeError) as error:
+            raise StoreError(f"{file} does not hold a plan that this winnow can read: {error}.") from None
+
+    def __str__(self) -> str:
+        lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []
+        lines += list(self.advice)
+        if self.trust:
+            lines += ["", "Why:"]
+            lines += [f"  - {reason}" for reason in self.reasons[:SHOWN]]
+            lines += [f"  - and {len(self.reasons) - SHOWN} more" for _ in self.reasons[SHOWN : SHOWN + 1]]
+            lines += ["", "  held-out pilot points     measured  forecast    miss"]
+            lines += [_row(check) for check in self.checks]
+            lines += ["", *_calibrated(self)]
+        lines += ["", " ".join(self.resources.get("sentences", []))] if self.resources else []
+        lines += ["", f"Next: {self.command}"] if self.command else []
+        return "\n".join(lines).replace(GAP, " ")
+
+
+def _row(check: Check) -> str:
+    name = f"{check.policy}, {check.keep:.0%} ({check.size:,})"
+    return (
+        f"  {name:<24} {percent(check.measured):>9} {percent(check.forecast):>9} {100 * check.miss:>+7.1f}"
+        f" +- {100 * check.standard_error:.1f}"
+    )
+
+
+def _calibrated(plan: Plan) -> list[str]:
+    found, pilot = plan.calibration, plan.pilot
+    forms = "; ".join(
+        f"{name} (weight {fit['weight']:.2f}): effective dimension {fit['dimension']:.3g}, "
+        + (f"error that stays {percent(fit['floor'])}" if name == "floor" else f"exponent {fit['exponent']:.2f}")
+        for name, fit in found["forms"].items()
+    )
+    low, high = found["angle_interval"]
+    return [
+        f"Calibrated by {forms}.",
+        f"Probes on disjoint halves agree by {found['reliability']:.2f}: {found['angle']:.0f} degrees ({low:.0f} to "
+        f"{high:.0f}) from the truth, {found['probe_angle']:.0f} with all the data.",
+        f"Pilot: {pilot['student']}, {pilot['trainings']} trainings on up to {pilot['pool']:,} examples, "
+        f"{pilot['held']:,} held out, {seconds_text(pilot['seconds'])}; extended {pilot['factor']:.1f}-fold.",
+    ]

@@ -1,0 +1,281 @@
+"""ProxyStudy: how well searches over networks on small sets find what a search on the full data finds.
+
+The test data is in two: `choose`, by which a search ranks networks, and `judge`, on which the full-data models are
+measured, so that no network is judged by the images that chose it. For one seed, with c_P(a) the accuracy on `choose`
+of network a trained on P and j_F(a) that on `judge` of a trained on the full data,
+
+    correlation = Spearman(c_P, j_F),      regret = j_F(argmax c_F) - j_F(argmax c_P).
+
+Networks that tie for the first place are averaged over. The same two numbers with c_F of another seed for c_P are the
+noise ceiling: what the full data itself reaches when it is trained on again; no proxy can be asked for more. A regret
+may be below zero, for the full data's own winner is chosen by `choose` too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import checks
+from ..core.errors import InputError, StoreError
+from ..core.files import file_name, json_ready, read_json, write_json
+from . import Interval, Provenance, Study, Table, difference, mean
+from .study import Arm
+
+__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
+
+CHOOSE, JUDGE = "choose", "judge"
+FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProxyStudy:
+    """A space of networks, searched on proxy sets and on the full data.
+
+    Parameters
+    ----------
+    studies
+        For each network, what came of it on every arm; test sets `choose` and `judge`, the full data among the arms.
+    provenance
+        Where it came from.
+    """
+
+    studies: Mapping[str, Study]
+    provenance: Provenance = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.studies) < FEWEST:
+            raise InputError(f"a proxy study needs at least {FEWEST} networks to rank; got {len(self.studies)}.")
+        for name, study in self.studies.items():
+            if set(study.tests) != {CHOOSE, JUDGE} or study.full is None:
+                raise InputError(
+                    f"the study of network {name!r} must have the full data among its arms and the test sets "
+                    f"{CHOOSE!r} and {JUDGE!r}; it has {', '.join(study.tests)}."
+                )
+            if _done(study) != _done(self._first):
+                raise InputError(f"the study of network {name!r} has other arms or seeds than the first one.")
+            for one in study.outcomes:
+                if not math.isfinite(one.value):
+                    raise InputError(
+                        f"the study of network {name!r} has no number for arm {one.arm!r} under seed {one.seed}, so it "
+                        "cannot be ranked."
+                    )
+
+    def __repr__(self) -> str:
+        return f"ProxyStudy({len(self.studies)} networks, {len(self.arms)} arms, {len(self.seeds)} seeds)"
+
+    @property
+    def _first(self) -> Study:
+        return next(iter(self.studies.values()))
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        """Names of the networks."""
+        return tuple(self.studies)
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """What they were trained on."""
+        return self._first.arms
+
+    @property
+    def full(self) -> str:
+        """Name of the arm that is the full data."""
+        return next(arm.name for arm in self.arms if arm.kind == "full")
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The training seeds."""
+        return tuple(self._first.of(self.full, JUDGE))
+
+    def accuracies(self, arm: str, test: str = JUDGE) -> dict[int, NDArray[np.float64]]:
+        """The metric of every network, in the order of `networks`, by seed."""
+        self._first.arm(arm)
+        return dict(self._values[arm, checks.choice("test", "accuracies", test, (CHOOSE, JUDGE))])
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, str], dict[int, NDArray[np.float64]]]:
+        held = {
+            (arm.name, test): [study.of(arm.name, test) for study in self.studies.values()]
+            for arm in self.arms
+            for test in (CHOOSE, JUDGE)
+        }
+        return {key: {s: np.array([one[s].value for one in found]) for s in self.seeds} for key, found in held.items()}
+
+    def _searches(self, arm: str) -> dict[int, list[NDArray[np.float64]]]:
+        """What a search sees, by the seed it is held against; on the full data, what each other seed's saw."""
+        seen = self.accuracies(arm, CHOOSE)
+        if arm != self.full:
+            return {seed: [values] for seed, values in seen.items()}
+        return {seed: [values for other, values in seen.items() if other != seed] for seed in seen}
+
+    def correlations(self, arm: str, top: int | None = None) -> dict[int, float]:
+        """Spearman correlation with the full data's ranking, by seed.
+
+        Parameters
+        ----------
+        arm
+            A proxy; the full data gives the ceiling, the mean over the other seeds, NaN where there is none.
+        top
+            Rank only so many networks, those that the search ranks first.
+        """
+        if top is not None:
+            checks.integer("top", "correlations", top, low=FEWEST, high=len(self.networks))
+        truth = self.accuracies(self.full)
+        return {
+            seed: _mean([spearman(*_best(seen, truth[seed], top)) for seen in searches])
+            for seed, searches in self._searches(arm).items()
+        }
+
+    def regrets(self, arm: str) -> dict[int, float]:
+        """What the search's winner loses on the full data to the full data's own, by seed; the full data as above."""
+        truth, own = self.accuracies(self.full), self.accuracies(self.full, CHOOSE)
+        return {
+            seed: _mean([_won(own[seed], truth[seed]) - _won(seen, truth[seed]) for seen in searches])
+            for seed, searches in self._searches(arm).items()
+        }
+
+    def seconds(self, arm: str) -> dict[int, float]:
+        """Seconds of training every network once, by seed; selection is not in it."""
+        done = [study.of(arm, CHOOSE) for study in self.studies.values()]
+        return {seed: float(sum(one[seed].seconds for one in done)) for seed in self.seeds}
+
+    def selection(self, arm: str) -> float:
+        """Seconds spent to find a proxy, once for the whole search; NaN where nothing is known."""
+        found = self._first.arm(arm)
+        return float(sum(found.selection.values())) if found.selection or found.kind != "subset" else math.nan
+
+    def versus(self, arm: str, other: str, what: str = "correlation", top: int | None = None) -> Interval:
+        """Mean of `arm - other` in `correlation` or `regret`, paired by seed, with its 95 % t interval."""
+        checks.choice("what", "versus", what, ("correlation", "regret"))
+        ours, theirs = (
+            self.correlations(name, top) if what == "correlation" else self.regrets(name) for name in (arm, other)
+        )
+        return difference(list(ours.values()), list(theirs.values()))
+
+    def table(self, top: int | None = None) -> Table:
+        """One row an arm: correlation, regret, both less random's, and seconds of the search; full is the ceiling.
+
+        `search_s` counts finding the proxy, and is NaN where that is not known. The ceiling's interval is narrower than
+        it should be, for its seeds share the searches that they are held against.
+        """
+        rows = []
+        full = _mean(list(self.seconds(self.full).values()))
+        for arm in self.arms:
+            random = arm.baseline if arm.baseline != self.full else None
+            row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
+            for what in ("correlation", "regret"):
+                found = self.correlations(arm.name, top) if what == "correlation" else self.regrets(arm.name)
+                row |= _ends(what, mean(list(found.values())))
+                row |= _ends(f"{what}_vs_random", self.versus(arm.name, random, what, top) if random else None)
+            trained, chosen = _mean(list(self.seconds(arm.name).values())), self.selection(arm.name)
+            row |= {"train_s": trained, "selection_s": chosen, "search_s": trained + chosen, "full_search_s": full}
+            rows.append({**row, "networks": len(self.networks), "seeds": len(self.seeds)})
+        return Table(tuple(rows))
+
+    def summary(self) -> Table:
+        """The table in short, for people: half of the 95 % interval behind ±, regrets in points for an accuracy."""
+        scale = 100 if self._first.metric == "accuracy" else 1
+        rows = []
+        for row in self.table():
+            ceiling = row["arm"] == self.full
+            rows.append(
+                {
+                    "searched on": "full, another seed" if ceiling else row["arm"],
+                    "examples": row["kept"],
+                    "rank correlation": _shown(row, "correlation"),
+                    "less random's": _shown(row, "correlation_vs_random", sign="+"),
+                    "regret, points" if scale == 100 else "regret": _shown(row, "regret", scale),
+                    "training, s": f"{row['train_s']:.0f}",
+                    "with selection, s": "not known" if math.isnan(row["search_s"]) else f"{row['search_s']:.0f}",
+                }
+            )
+        return Table(tuple(rows))
+
+    def transfer(self) -> Table:
+        """One row a network and subset: the metric on `judge`, and what it gains on random at the same size."""
+        rows = []
+        for network, study in self.studies.items():
+            for arm in (arm for arm in self.arms if arm.kind == "subset"):
+                row: dict[str, Any] = {"network": network, "arm": arm.name, "kept": arm.size}
+                row |= {study.metric: study.interval(arm.name, JUDGE).centre}
+                gap = study.versus(arm.name, arm.baseline, JUDGE) if arm.baseline else None
+                rows.append({**row, **_ends("vs_random", gap)})
+        return Table(tuple(rows))
+
+    def save(self, directory: str | Path) -> Path:
+        """Write every network's study, and `proxy.json` with both tables, into a directory."""
+        where = Path(directory)
+        (where / "proxy.json").unlink(missing_ok=True)  # written last: without it the study was never finished
+        folders = {name: f"studies/{file_name(name)}" for name in self.studies}
+        for name, study in self.studies.items():
+            study.save(where / folders[name])
+        about = {
+            "winnow": "proxy",
+            "networks": list(self.networks),
+            "folders": folders,
+            "table": list(self.table()),
+            "transfer": list(self.transfer()),
+            "provenance": dict(self.provenance),
+        }
+        write_json(where / "proxy.json", json_ready(about))
+        return where
+
+    @classmethod
+    def load(cls, directory: str | Path) -> ProxyStudy:
+        """Read what `save` wrote."""
+        where = Path(directory)
+        about = read_json(where / "proxy.json")
+        if not isinstance(about, dict) or about.get("winnow") != "proxy":
+            raise StoreError(f"{where} does not hold a proxy study.")
+        studies = {name: Study.load(where / about["folders"][name]) for name in about["networks"]}
+        return cls(studies, about["provenance"])
+
+
+def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
+    """Rank correlation, equal values sharing a rank; 0 where one side does not rank at all."""
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (ours, theirs))
+    length = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / length if length > 0 else 0.0
+
+
+def _best(
+    seen: NDArray[np.float64], truth: NDArray[np.float64], top: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both for the networks that are ranked first; those that tie with the last of them are in too."""
+    inside = seen >= np.sort(seen)[-(top or len(seen))]
+    return seen[inside], truth[inside]
+
+
+def _won(seen: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    """What the winner reaches in truth; the mean of all that tie for it."""
+    return float(truth[seen == seen.max()].mean())
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def _done(study: Study) -> set[tuple[str, int, str]]:
+    return {(outcome.arm, outcome.seed, outcome.test) for outcome in study.outcomes}
+
+
+def _ends(word: str, found: Interval | None) -> dict[str, float]:
+    centre, low, high = (math.nan,) * 3 if found is None else (found.centre, found.low, found.high)
+    return {word: centre, f"{word}_low": low, f"{word}_high": high}
+
+
+def _shown(row: Mapping[str, Any], word: str, scale: float = 1, sign: str = "") -> str:
+    centre, low, high = (scale * row[key] for key in (word, f"{word}_low", f"{word}_high"))
+    if math.isnan(centre):
+        return ""
+    return f"{centre:{sign}.2f}" + ("" if math.isnan(low) else f" ± {(high - low) / 2:.2f}")

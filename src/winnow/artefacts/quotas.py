@@ -1,0 +1,86 @@
+"""The class balance score: how evenly a set of examples covers the classes.
+
+Mean over pairs of classes of (smaller count / larger count); 1 where all classes are equally frequent, and a
+class without any example counts 0 in each of its pairs. With the counts sorted, c_1 <= ... <= c_K, the
+smaller of a pair always comes first, so the sum over pairs is
+
+    sum over j of (c_1 + ... + c_(j-1)) / c_j        (0 where c_j is 0),
+
+K log K work instead of K^2.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import checks
+from ..core.errors import InputError
+
+__all__ = ["class_balance", "floors", "in_proportion", "share_out"]
+
+
+def class_balance(labels: ArrayLike, n_classes: int) -> float:
+    """How evenly labels cover the classes, from 0 to 1.
+
+    Parameters
+    ----------
+    labels
+        Class numbers from 0 to `n_classes` - 1.
+    n_classes
+        How many classes there are; those that no label names count too.
+
+    >>> class_balance([0, 0, 1, 1], 2)
+    1.0
+    >>> class_balance([0, 0, 0, 0, 1], 2)
+    0.25
+    """
+    total = checks.integer("n_classes", "class_balance", n_classes, low=1)
+    given = np.asarray(labels, dtype=np.int64)
+    if given.size and (given.min() < 0 or given.max() >= total):
+        raise InputError(
+            f"labels of class_balance must be class numbers from 0 to {total - 1}; got "
+            f"{int(given.min() if given.min() < 0 else given.max())}."
+        )
+    if total == 1:
+        return 1.0
+    counts = np.sort(np.bincount(given, minlength=total)).astype(np.float64)
+    before = np.cumsum(counts) - counts
+    shares = np.divide(before, counts, out=np.zeros(total), where=counts > 0)
+    return float(shares.sum() / (total * (total - 1) / 2))
+
+
+def share_out(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Split `total` as equally as the groups' capacities allow; the parts sum to it exactly.
+
+    From the smallest group upward each takes an equal part of what is left, or all it can; what it cannot take is
+    left to the larger ones. `total` must not exceed the sum of the capacities.
+    """
+    parts = np.zeros(capacity.size, dtype=np.int64)
+    left = total
+    order = np.argsort(capacity, kind="stable")
+    for done, group in enumerate(order):
+        parts[group] = min(int(capacity[group]), left // (capacity.size - done))
+        left -= int(parts[group])
+    return parts
+
+
+def in_proportion(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    """Split `total` in proportion to the capacities, which bound it; the largest remainders take what rounding leaves.
+
+    >>> in_proportion(np.array([6, 3, 1]), 5).tolist()
+    [3, 2, 0]
+    """
+    exact = capacity * (total / max(1, int(capacity.sum())))
+    parts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    order = np.argsort(parts - exact, kind="stable")
+    parts[order[: total - int(parts.sum())]] += 1
+    return parts
+
+
+def floors(counts: NDArray[np.int64], size: int, balance: float) -> NDArray[np.int64]:
+    """How many of each class are guaranteed, for a pool with these counts."""
+    each = math.ceil(balance * size / counts.size - 1e-9)
+    return share_out(counts, min(size, counts.size * each, int(counts.sum())))

@@ -1,0 +1,141 @@
+"""SoftLabels: class probabilities per example, to be learned in place of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import fingerprint
+from . import Source
+from .provenance import Provenance, plain
+from .source import positions_of
+from .table_file import read_table, write_table
+
+__all__ = ["SLACK", "SoftLabels"]
+
+
+SLACK = 1e-4  # how far from one the sum of a row in single precision may be
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftLabels:
+    """Probabilities of the classes for each example.
+
+    Parameters
+    ----------
+    ids
+        Ids of the examples.
+    values
+        One row an example, one column a class: none negative, each row summing to one.
+    classes
+        Names of the classes, in the order of the columns.
+    seconds
+        What making them took, for the ledger.
+    prior_seconds
+        What training the classifier took, if it was trained for this.
+    provenance
+        Where they came from.
+    """
+
+    ids: NDArray[Any]
+    values: NDArray[np.float32]
+    classes: tuple[str, ...]
+    seconds: float = 0.0
+    prior_seconds: float = 0.0
+    provenance: Provenance = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        owner = "SoftLabels"
+        ids = checks.ids(owner, self.ids)
+        values = checks.array("values", owner, self.values, ndim=2, rows=ids.size, dtype=np.float32)
+        if isinstance(self.classes, str) or not isinstance(self.classes, Sequence | np.ndarray):
+            raise InputError(f"classes of {owner} must be names in a sequence; got {type(self.classes).__name__}.")
+        classes = tuple(str(name) for name in self.classes)
+        if len(set(classes)) != len(classes):
+            raise InputError(f"classes of {owner} must be different names; got {', '.join(classes[:5])}.")
+        if values.shape[1] != len(classes) or len(classes) < 2:
+            raise InputError(
+                f"values of {owner} must have a column for each of the {len(classes)} classes, at least two; "
+                f"got {values.shape[1]}."
+            )
+        if (values < 0).any():
+            raise InputError(f"values of {owner} must not be negative; the smallest is {values.min():g}.")
+        sums = values.sum(1, dtype=np.float64)
+        worst = int(np.abs(sums - 1).argmax())
+        if abs(sums[worst] - 1) > SLACK:
+            raise InputError(f"values of {owner} must sum to 1 in each row; row {worst} sums to {sums[worst]:.6g}.")
+        for name in ("seconds", "prior_seconds"):
+            object.__setattr__(self, name, checks.number(name, owner, getattr(self, name), low=0))
+        object.__setattr__(self, "ids", checks.frozen(ids))
+        object.__setattr__(self, "values", checks.frozen(values))
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "provenance", plain(self.provenance))
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    def __repr__(self) -> str:
+        return f"SoftLabels({len(self)} examples, {len(self.classes)} classes)"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Fingerprint of ids, probabilities and classes in canonical order."""
+        order = np.argsort(self.ids, kind="stable")
+        ids = "\n".join(map(str, self.ids[order].tolist())).encode()
+        return fingerprint(ids, self.values[order].tobytes(), list(self.classes))
+
+    def at(self, ids: ArrayLike) -> NDArray[np.float32]:
+        """The probabilities of the examples with these ids, in the order given."""
+        return self.values[positions_of(self.ids, ids, "SoftLabels")]
+
+    def with_classes(self, classes: Sequence[str]) -> SoftLabels:
+        """The same probabilities with columns in the order of `classes`, which must be the same names."""
+        wanted = tuple(classes)
+        if wanted == self.classes:
+            return self
+        if sorted(wanted) != sorted(self.classes):
+            raise InputError(
+                f"classes of SoftLabels are {len(self.classes)}, {', '.join(self.classes[:3])} ...; asked for "
+                f"{len(wanted)}, {', '.join(wanted[:3])} ..."
+            )
+        columns = [self.classes.index(name) for name in wanted]
+        return replace(self, values=self.values[:, columns], classes=wanted)
+
+    def agreement(self, source: Source) -> float:
+        """Share of the source's examples whose most probable class is their label."""
+        if not isinstance(source, Source) or source.labels is None or source.task != "classification":
+            raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
+        return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
+
+    def save(self, path: str | Path) -> Path:
+        """Write a parquet file with columns `id` and `p0`, `p1` ..., one a class."""
+        columns = {"id": self.ids, **{f"p{k}": self.values[:, k] for k in range(len(self.classes))}}
+        about = {
+            "classes": list(self.classes),
+            "seconds": self.seconds,
+            "prior_seconds": self.prior_seconds,
+            "provenance": dict(self.provenance),
+        }
+        write_table(path, "soft labels", columns, about)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SoftLabels:
+        """Read what `save` wrote."""
+        columns, about = read_table(path, "soft labels")
+        return cls(
+            ids=columns["id"],
+            values=np.stack([columns[f"p{k}"] for k in range(len(about["classes"]))], axis=1),
+            classes=tuple(about["classes"]),
+            seconds=about["seconds"],
+            prior_seconds=about["prior_seconds"],
+            provenance=about["provenance"],
+        )

@@ -1,0 +1,89 @@
+"""The kinds of mistake a user can put right, each also the builtin one would expect.
+
+Everything winnow raises on purpose is a `WinnowError`; the command line turns it into one line on
+stderr and exit code 2. Anything else that escapes is a bug in winnow. A message is one sentence that
+names the parameter, its owner, what is allowed and what was given; `winnow.checks` writes most of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "DataError",
+    "DivergedError",
+    "InputError",
+    "MissingDependencyError",
+    "NotDefinedError",
+    "NotFoundError",
+    "RunInUseError",
+    "StoreError",
+    "UnknownNameError",
+    "WinnowError",
+    "reason",
+]
+
+
+class WinnowError(Exception):
+    """Base of every error a user can put right."""
+
+
+class InputError(WinnowError, ValueError):
+    """A parameter or an array is not what the function accepts."""
+
+
+class DataError(WinnowError, ValueError):
+    """Data was found but cannot be used: unreadable files, mixed shapes, missing values."""
+
+
+class NotFoundError(WinnowError, FileNotFoundError):
+    """A path or a built-in data set is not there; the message says where winnow looked."""
+
+
+class UnknownNameError(WinnowError, LookupError):
+    """A name is not registered; the message offers the nearest known one."""
+
+    @classmethod
+    def of(cls, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+        """Build the usual sentence for an unknown `name` of a `kind`."""
+        names = sorted(known)
+        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        hint = f" (nearest: {near[0]!r})" if near else ""
+        return cls(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}.")
+
+
+class NotDefinedError(WinnowError, TypeError):
+    """The method has no meaning for this task or these signals; the message says why."""
+
+
+class DivergedError(WinnowError, ArithmeticError):
+    """Training left the finite numbers; the message says when, and what to change."""
+
+
+class MissingDependencyError(WinnowError, ImportError):
+    """An optional library is needed; the message says which extra brings it."""
+
+    @classmethod
+    def of(cls, library: str, extra: str, purpose: str) -> MissingDependencyError:
+        """Build the usual sentence for a missing `library`."""
+        return cls(f"{purpose} needs {library}; install it with: pip install 'winnow-data[{extra}]'")
+
+
+class StoreError(WinnowError, OSError):
+    """A saved artefact or run directory is damaged, foreign, or made with other settings."""
+
+
+class RunInUseError(WinnowError, RuntimeError):
+    """Another process is working in this run directory."""
+
+
+def reason(error: Exception) -> str:
+    """The first sentence of an error's text, on one line, without its full stop.
+
+    >>> reason(ValueError("magic bytes not found.\\n Either the file is corrupted or it is not parquet."))
+    'magic bytes not found'
+    """
+    text = "; ".join(map(str, error.args)) if len(error.args) > 1 and not isinstance(error, OSError) else str(error)
+    first = " ".join(text.split()).split(". ")[0].rstrip(". ")
+    return first or type(error).__name__

@@ -1,0 +1,121 @@
+"""The engine for one machine: a pool of processes, each with a fixed number of threads.
+
+The number of threads belongs to the result (sums are split between threads, and rounding follows), the
+number of workers does not. So every task runs with `threads` threads, one unless asked otherwise, whether
+it runs in a worker or in this process, and the same seed gives the same bits on any number of workers.
+
+Workers are joblib's: started once, reused, and able to receive functions and models defined in a script or
+a notebook, without a `__main__` guard.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from ..core import checks
+from ..core.errors import InputError, WinnowError
+from .jobs import Engine
+
+__all__ = ["Local", "describe", "engine_of"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Local:
+    """Run tasks on this machine.
+
+    Parameters
+    ----------
+    workers
+        Processes; None takes as many as there are cores, and no more than there are tasks.
+    threads
+        Threads of each task. More than one may change the last bits of a result.
+    """
+
+    workers: int | None = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            checks.integer("workers", "Local", self.workers, low=1)
+        checks.integer("threads", "Local", self.threads, low=1)
+
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R, float]]:
+        """Yield (index, result, seconds) of each item as it finishes."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        wanted = self.workers if self.workers is not None else max(1, cores // self.threads)
+        workers = min(wanted, len(items))
+        if workers <= 1:
+            for index, item in enumerate(items):
+                yield _timed(function, item, index, self.threads)
+            return
+        yield from _pooled(function, items, workers, self.threads)
+
+
+def _pooled(
+    function: Callable[[T], R], items: Sequence[T], workers: int, threads: int
+) -> Iterator[tuple[int, R, float]]:
+    import joblib
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=threads):
+        pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+        done = pool(joblib.delayed(_timed)(function, item, index, threads) for index, item in enumerate(items))
+        try:
+            yield from done
+        except TerminatedWorkerError:
+            raise WinnowError(
+                "a worker process was killed, most likely for want of memory; finished steps are "
+                "kept: run again with fewer workers."
+            ) from None
+
+
+def _timed(function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:
+    _warm_up()
+    with _threads(threads):
+        start = time.perf_counter()
+        result = function(item)
+        return index, result, time.perf_counter() - start
+
+
+@cache
+def _warm_up() -> None:
+    """Load what torch loads behind the first optimiser, seconds of it, before the clock of any task starts."""
+    import torch
+
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1).zero_grad()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Give torch `count` threads inside the block."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def engine_of(owner: str, engine: Any) -> Engine:
+    """The engine, this machine if none is given."""
+    if engine is None:
+        return Local()
+    if not callable(getattr(engine, "map", None)):
+        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
+    return cast(Engine, engine)
+
+
+def describe(engine: Any) -> dict[str, Any]:
+    """What of an engine belongs in provenance: the threads, not the workers."""
+    return {"threads": getattr(engine, "threads", 1)}

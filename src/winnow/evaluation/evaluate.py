@@ -1,0 +1,269 @@
+"""evaluate: train on subsets, on random ones of the same size and on everything, and compare seed by seed.
+
+For every seed all arms start from the same weights, so differences are paired by seed and the luck of an
+initialisation cancels. Random is drawn anew for each seed, at the budget and the number of optimiser steps
+of the subset it is the baseline of. Nothing here knows how a subset was chosen: every method is retrained on
+the same path.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..artefacts import Outcome, Source, Study, Subset, record
+from ..artefacts.soft_labels import SoftLabels
+from ..artefacts.study import Arm
+from ..artefacts.training_result import Result
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import json_ready
+from ..core.run import Run
+from ..core.seeds import several as seeds_from
+from ..engines import Engine, engine_of
+from ..engines.local import describe as describe_engine
+from ..models import Frozen, build, choose
+from ..training import WEIGHTINGS, Recipe
+from ..training.recipe import recipe_of
+from .arms import PlannedArm, check_soft, plan
+from .estimators import check as check_estimator
+from .estimators import describe as describe_model
+from .estimators import is_estimator
+from .frozen_features import featured
+from .retrain import Protocol, retrain_all
+from .test_sets import exams, overlap, trainable
+
+__all__ = ["evaluate"]
+
+Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
+
+
+def evaluate(
+    source: Source,
+    subsets: Subsets,
+    *,
+    test: Source | Mapping[str, Source],
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int | Sequence[int] = 5,
+    match_iterations: float = 0.0,
+    weighting: str = "loss",
+    soft: SoftLabels | None = None,
+    random: bool = True,
+    full: bool = True,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
+) -> Study:
+    """Retrain on subsets and compare with random ones and with everything.
+
+    Parameters
+    ----------
+    source
+        The training data the subsets were chosen from, labelled or with a regression target.
+    subsets
+        What to compare, by name. A method that draws anew may give one Subset a seed, in a sequence or by
+        seed. The names `full` and `random...` are taken.
+    test
+        The test set; or several by name, of which the first is the one that claims are made on. How many of
+        its examples are also in the source (by id, where ids are made from content) is noted in the
+        provenance under `overlap`.
+    model
+        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed), a
+        function that makes one, or an estimator of scikit-learn, of which each training fits a fresh copy, its
+        `random_state` set by the seed. An estimator has neither recipe nor iterations, and gets weights as
+        `sample_weight`. `wn.models.Frozen(backbone)` trains a linear head on the backbone's features, which are
+        computed once for all arms and standardised by each arm's own examples.
+    recipe
+        How to train a network.
+    seeds
+        How many trainings of each arm, or their seeds.
+    match_iterations
+        0 trains every arm for the same epochs, 1 for the same number of optimiser steps, in between in
+        between.
+    weighting
+        How the weights of a weighted subset are used: `loss` multiplies losses by the weights over their mean, `draw`
+        draws examples by weight, as often in an epoch as there are examples. Steps and learning rates are the same;
+        a subset without weights is trained the same either way.
+    soft
+        Probabilities of the classes to learn in place of labels (`wn.relabel.soft_labels`). Each subset and each random
+        one is then trained a second time, from the same weights and on the same batches, as the arm `soft ...`; full
+        stays with its labels. Marks are always against the labels of the test set. The baseline of a subset under soft
+        labels is the random one under soft labels, whose own is the random one under labels.
+    random
+        Whether to add, for each size, a random subset of that size, drawn anew for each seed.
+    full
+        Whether to add the full data.
+    seed
+        Decides everything random together with `seeds`.
+    out
+        A run directory. Finished trainings are kept in it one by one, so that a study that is repeated, or
+        asked for with more seeds or arms, trains only what is missing; the study lies in `out`/study.
+    engine
+        Where trainings run.
+    costs
+        What each subset cost to find: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
+        `pretrain`), for the ledger. What `soft` took is added to the arms that use it.
+
+    Returns
+    -------
+    Study
+        What was asked for in this call, whatever else the run directory holds.
+    """
+    trainable("evaluate", source)
+    tests = exams("evaluate", source, test)
+    how = recipe_of("evaluate", recipe)
+    numbers = seeds_from("evaluate", seeds)
+    checks.number("match_iterations", "evaluate", match_iterations, low=0, high=1)
+    checks.choice("weighting", "evaluate", weighting, WEIGHTINGS)
+    checks.integer("seed", "evaluate", seed, low=0)
+    runner = engine_of("evaluate", engine)
+    if costs is not None and not isinstance(costs, Mapping):
+        raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
+    fits = is_estimator(model)
+    soft = check_soft(source, soft, fits)
+    arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {}, soft=soft)
+    if fits:
+        weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
+        by_weight = weighted and weighting == "loss"
+        check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=by_weight)
+    learned, measured, network = _learned(source, tests, model, how)
+    settings = {
+        "model": model.describe() if isinstance(model, Frozen) else describe_model(network),
+        "recipe": None if fits else how.settings(),
+        "seeds": numbers,
+        "match_iterations": match_iterations,
+        "weighting": weighting,
+        "seed": seed,
+        **({} if soft is None else {"soft": soft.fingerprint}),
+        **describe_engine(runner),
+    }
+    asked = {
+        "command": "evaluate",
+        "source": source.fingerprint,
+        **settings,
+        "tests": {name: found.fingerprint for name, found in tests.items()},
+        "arms": [planned.arm.name for planned in arms],
+    }
+    with Run.opened(out, asked) as run:
+        protocol = Protocol(
+            learned,
+            tuple(measured.values()),
+            network,
+            how,
+            float(match_iterations),
+            seed,
+            weighting=weighting,
+            soft=soft,
+        )
+        trainings = [planned.training(number) for number in numbers for planned in arms]
+        results = retrain_all(run, runner, protocol, trainings, "training")
+        done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
+        provenance = _provenance(source, tests, arms, settings, protocol)
+        note_overlap(provenance["parameters"]["overlap"], tests)
+        study = study_of(source, tests, [p.arm for p in arms], numbers, done, float(match_iterations), provenance)
+        return run.put("study", study, 0.0, key=provenance)
+
+
+def _learned(
+    source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
+) -> tuple[Source, dict[str, Source], Any]:
+    """What is trained and tested on, and the model: a linear one on features where the network is frozen."""
+    if is_estimator(model):
+        return source, tests, model
+    if not isinstance(model, Frozen):
+        return source, tests, network_of(source, model)
+    if recipe.augment:
+        raise InputError("augment of Recipe must be empty for a Frozen model of evaluate: its features are fixed.")
+    learned, measured = featured("evaluate", source, tests, model)
+    return learned, measured, torch.nn.Linear(learned.shape[0], source.outputs)
+
+
+def network_of(source: Source, model: Any) -> Any:
+    """The model with `auto` resolved, built once so that one that does not fit is refused before any training."""
+    network = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
+    build(network, classes=source.outputs, shape=source.shape)
+    return network
+
+
+def study_of(
+    source: Source,
+    tests: Mapping[str, Source],
+    arms: Sequence[Arm],
+    seeds: Sequence[int],
+    done: Mapping[tuple[str, int], Result],
+    match_iterations: float,
+    provenance: dict[str, Any],
+) -> Study:
+    """The study made of finished trainings, which are given by arm and seed."""
+    outcomes = []
+    for arm in arms:
+        for number in seeds:
+            result = done[arm.name, number]
+            for name, marks in zip(tests, result.marks, strict=True):
+                outcomes.append(
+                    Outcome(
+                        arm.name,
+                        number,
+                        name,
+                        marks.value,
+                        marks.loss,
+                        marks.per_class,
+                        result.iterations,
+                        result.seconds,
+                    )
+                )
+    return Study(
+        metric="accuracy" if source.task == "classification" else "r2",
+        arms=tuple(arms),
+        outcomes=tuple(outcomes),
+        tests=tuple(tests),
+        classes=source.classes,
+        match_iterations=match_iterations,
+        provenance=provenance,
+    )
+
+
+def note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
+    """Say so where more test examples are training examples too than stray duplicates would explain."""
+    for name, count in shared.items():
+        if count is not None and count > 0.01 * len(tests[name]):
+            warnings.warn(
+                f"{count} of the {len(tests[name])} examples of test set {name!r} are also in the training data, so "
+                "what is measured on it is not what new data will show",
+                stacklevel=3,
+            )
+
+
+def _provenance(
+    source: Source,
+    tests: Mapping[str, Source],
+    arms: Sequence[PlannedArm],
+    settings: Mapping[str, Any],
+    protocol: Protocol,
+) -> dict[str, Any]:
+    chosen = [planned for planned in arms if planned.arm.kind == "subset"]
+    parameters = {
+        **settings,
+        "steps": {planned.arm.name: protocol.steps(planned.arm.size) for planned in arms},
+        "overlap": {name: overlap(source, found) for name, found in tests.items()},
+    }
+    inputs = {
+        "source": source.provenance,
+        "tests": {name: found.provenance for name, found in tests.items()},
+        "subsets": {planned.arm.name: _origin(planned) for planned in chosen},
+    }
+    return json_ready(record("evaluate", parameters, inputs))  # type: ignore[no-any-return]
+
+
+def _origin(planned: PlannedArm) -> dict[str, Any]:
+    prints = {seed: subset.fingerprint for seed, subset in planned.subsets.items()}
+    first = next(iter(planned.subsets.values()))
+    if len(set(prints.values())) == 1:
+        return {"fingerprint": first.fingerprint, "provenance": dict(first.provenance)}
+    return {"fingerprints": {str(seed): text for seed, text in prints.items()}, "provenance": dict(first.provenance)}

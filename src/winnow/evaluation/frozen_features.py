@@ -1,0 +1,90 @@
+"""Sources seen through a frozen network: the same examples and targets, each a row of features, computed once.
+
+Inputs are scaled as the network wants them, or by the training data, test sets by the same numbers. Features are taken
+in eval mode and without augmentation, in the order of ids, so that the order of a source changes no bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..artefacts import Source
+from ..core.errors import InputError
+from ..core.files import fingerprint
+from ..core.progress import track
+from ..models.features import eval_mode
+from ..models.frozen import Frozen
+from ..signals.embed import scaling_given
+from ..training import Feed, Recipe, Scaling
+from ..training.loop import device_of
+
+__all__ = ["featured"]
+
+BATCH = 512  # examples at a time
+
+
+@dataclass(frozen=True)
+class _Features:
+    """Reads features, all of which are computed when the first is asked for."""
+
+    source: Source
+    network: Frozen
+    scaling: Scaling
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self.values[positions]
+
+    @cached_property
+    def values(self) -> NDArray[np.float32]:
+        feed, device = Feed(self.source, self.scaling), device_of(Recipe())
+        model = self.network.backbone.to(device)
+        parts = []
+        with eval_mode(model), torch.no_grad():
+            for start in track(range(0, len(feed), BATCH), "features"):
+                x = feed.inputs(np.arange(start, min(start + BATCH, len(feed)))).to(device)
+                parts.append(self.network.features(x, self.owner).float().cpu().numpy())
+        found = np.empty((len(feed), parts[0].shape[1]), dtype=np.float32)
+        found[feed.order] = np.concatenate(parts)
+        bad = int((~np.isfinite(found)).any(1).sum())
+        if bad:
+            raise InputError(
+                f"backbone of {self.owner} gives NaN or infinite features for {bad} example(s) of source "
+                f"{self.source.name!r}."
+            )
+        return found
+
+
+def featured(
+    owner: str, source: Source, tests: Mapping[str, Source], network: Frozen
+) -> tuple[Source, dict[str, Source]]:
+    """The training data and the test sets as tables of features.
+
+    Parameters
+    ----------
+    owner
+        The public function, for refusals.
+    source
+        The training data.
+    tests
+        The test sets by name.
+    network
+        What gives the features.
+    """
+    width = network.width(source.shape, owner)
+    scaling = scaling_given(owner, source, network.mean, network.std) or Scaling.of(source)
+    print_ = fingerprint(network.fingerprint, scaling.mean.numpy().tobytes(), scaling.std.numpy().tobytes())
+
+    def seen(part: Source) -> Source:
+        how: dict[str, Any] = {"read": _Features(part, network, scaling, owner), "shape": (width,), "kind": "table"}
+        seal = f"{part.fingerprint} through {print_}"
+        return replace(part, **how, columns=(), make_ids=part.ids, seal=seal)
+
+    return seen(source), {name: seen(part) for name, part in tests.items()}

@@ -1,0 +1,221 @@
+"""probe: how much a linear model can read from frozen representations, backbone against backbone, seed by seed.
+
+Features of the training and test data are computed once for each backbone, in eval mode and without augmentation. They
+are standardised, column by column, by the training data: Adam moves each weight by about its rate a step whatever the
+scale of the features, so that without it a backbone with small features would look worse only for that. A linear head
+(softmax for classes, least squares for a regression) is then trained on them by the one loop, with Adam at a constant
+rate for a number of epochs fixed beforehand. The labels of a test set measure and choose nothing: neither the epoch
+nor the rate.
+
+For each seed all arms have the same initial weights (where features are equally many) and the same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..artefacts import Source, Study, Subset, record
+from ..artefacts.quotas import class_balance
+from ..artefacts.study import Arm
+from ..artefacts.training_result import Result
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import file_name, json_ready
+from ..core.run import Run
+from ..core.seeds import several as seeds_from
+from ..engines import Engine, engine_of
+from ..engines.local import describe as describe_engine
+from ..models.frozen import Frozen
+from ..training import Recipe
+from .arms import cost_of
+from .evaluate import note_overlap, study_of
+from .frozen_features import featured
+from .retrain import Protocol, Training, retrain_all
+from .test_sets import exams, overlap, trainable
+
+__all__ = ["probe"]
+
+
+def probe(
+    source: Source,
+    backbones: Mapping[str, Any],
+    *,
+    test: Source | Mapping[str, Source],
+    seeds: int | Sequence[int] = 5,
+    epochs: int = 100,
+    lr: float = 3e-4,
+    batch: int = 128,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+) -> Study:
+    """Train a linear head on the frozen features of each backbone and compare.
+
+    Parameters
+    ----------
+    source
+        The labelled data that heads are trained on.
+    backbones
+        By name: a torch module that gives one row of features an example; `wn.models.Frozen`, which can say which
+        layer and how inputs are scaled; or what `wn.relabel.accelerate` returned. One for all seeds, or one a seed
+        in a sequence or by seed. With one for all, seeds vary the head alone, and intervals say nothing of the luck
+        of the backbone's own training.
+    test
+        The test set, or several by name, of which the first is the one that claims are made on.
+    seeds
+        How many heads for each backbone, or their seeds.
+    epochs, lr, batch
+        Of the head's training. Adam moves a weight by at most about `lr` a step, so that few examples need many epochs.
+    costs
+        What each backbone cost: seconds by stage (`targets`, `pretrain`), for the ledger.
+    seed
+        Decides everything random together with `seeds`.
+    out
+        A run directory. Finished heads are kept in it one by one; the study lies in `out`/study.
+    engine
+        Where heads are trained. Features are computed in this process.
+
+    Returns
+    -------
+    Study
+        One arm a backbone. Seconds are those of the head, features not counted. `study.versus(a, b)` is the difference
+        of two backbones, paired by seed.
+    """
+    trainable("probe", source)
+    tests = exams("probe", source, test)
+    numbers = seeds_from("probe", seeds)
+    checks.integer("seed", "probe", seed, low=0)
+    recipe = _recipe(epochs, lr, batch)
+    runner = engine_of("probe", engine)
+    arms = _arms(backbones, numbers)
+    paid = _costs(costs, arms)
+    settings = {"recipe": recipe.settings(), "seeds": numbers, "seed": seed, **describe_engine(runner)}
+    asked = {
+        "command": "probe",
+        "source": source.fingerprint,
+        **settings,
+        "tests": {name: found.fingerprint for name, found in tests.items()},
+        "arms": list(arms),
+    }
+    with Run.opened(out, asked) as run:
+        done: dict[tuple[str, int], Result] = {}
+        for name, by_seed in arms.items():
+            for network, group in _groups(by_seed):
+                owner = f"probe ({name!r})"
+                learned, measured = featured(owner, source, tests, network)
+                head = torch.nn.Linear(learned.shape[0], source.outputs)
+                protocol = Protocol(learned, tuple(measured.values()), head, recipe, seed=seed, purpose="probe")
+                folder = f"study/trainings/{file_name(name)}"
+                trainings = [Training(name, Subset(source.ids), number, folder) for number in group]
+                results = retrain_all(run, runner, protocol, trainings, f"probing {name}")
+                done |= {(name, t.seed): result for t, result in zip(trainings, results, strict=True)}
+        provenance = _provenance(source, tests, arms, settings)
+        note_overlap(provenance["parameters"]["overlap"], tests)
+        balance = None
+        if source.task == "classification" and source.labels is not None:
+            balance = class_balance(source.labels, len(source.classes))
+        made = [Arm(name, "subset", len(source), 1.0, None, balance, paid[name]) for name in arms]
+        study = study_of(source, tests, made, numbers, done, 0.0, provenance)
+        return run.put("study", study, 0.0, key=provenance)
+
+
+def _recipe(epochs: object, lr: object, batch: object) -> Recipe:
+    return Recipe(
+        epochs=checks.integer("epochs", "probe", epochs, low=1),
+        batch=checks.integer("batch", "probe", batch, low=1),
+        optimizer="adam",
+        lr=checks.number("lr", "probe", lr, low=0, open_low=True),
+        weight_decay=0.0,
+        schedule="constant",
+    )
+
+
+def _arms(backbones: object, seeds: Sequence[int]) -> dict[str, dict[int, Frozen]]:
+    """The backbones of each arm by seed, checked."""
+    if not isinstance(backbones, Mapping) or not backbones:
+        got = "an empty mapping" if isinstance(backbones, Mapping) else type(backbones).__name__
+        raise InputError(
+            "backbones of probe must be a mapping from names to torch modules, at least one, such as "
+            f"{{'mine': module}}; got {got}."
+        )
+    arms: dict[str, dict[int, Frozen]] = {}
+    for name, value in backbones.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"names in backbones of probe must be words; got {name!r}.")
+        arms[name] = _by_seed(f"backbones of probe: {name!r}", value, seeds)
+    return arms
+
+
+def _by_seed(owner: str, value: object, seeds: Sequence[int]) -> dict[int, Frozen]:
+    one = _frozen(value)
+    if one is not None:
+        return dict.fromkeys(seeds, one)
+    if isinstance(value, Mapping):
+        missing = [number for number in seeds if number not in value]
+        if missing:
+            raise InputError(f"{owner} must have a module for each seed; seed {missing[0]} has none.")
+        given: dict[int, Any] = {number: value[number] for number in seeds}
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != len(seeds):
+            raise InputError(f"{owner} must have one module a seed, {len(seeds)} in all; got {len(value)}.")
+        given = dict(zip(seeds, value, strict=True))
+    else:
+        raise InputError(f"{owner} must be a torch module, or one a seed; got {type(value).__name__}.")
+    found = {}
+    for number, item in given.items():
+        network = _frozen(item)
+        if network is None:
+            raise InputError(f"{owner} must hold torch modules; got {type(item).__name__}.")
+        found[number] = network
+    return found
+
+
+def _frozen(value: object) -> Frozen | None:
+    """A module, a Frozen or something that has a backbone, as a Frozen; None if it is none of these."""
+    if isinstance(value, Frozen):
+        return value
+    module = value if isinstance(value, torch.nn.Module) else getattr(value, "backbone", None)
+    return Frozen(module) if isinstance(module, torch.nn.Module) else None
+
+
+def _groups(by_seed: Mapping[int, Frozen]) -> list[tuple[Frozen, list[int]]]:
+    """Each backbone with the seeds it serves, so that its features are computed once."""
+    groups: dict[Any, tuple[Frozen, list[int]]] = {}
+    for number, network in by_seed.items():
+        same = id(network.backbone), network.layer, str(network.mean), str(network.std)
+        groups.setdefault(same, (network, []))[1].append(number)
+    return list(groups.values())
+
+
+def _costs(costs: object, arms: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    if costs is None:
+        return {name: {} for name in arms}
+    if not isinstance(costs, Mapping):
+        raise InputError(f"costs of probe must map arms to seconds by stage; got {type(costs).__name__}.")
+    for name in costs:
+        if name not in arms:
+            raise InputError(f"costs of probe name the arm {name!r}; the backbones are {', '.join(arms)}.")
+    return {name: cost_of("probe", name, costs.get(name, {})) for name in arms}
+
+
+def _provenance(
+    source: Source,
+    tests: Mapping[str, Source],
+    arms: Mapping[str, Mapping[int, Frozen]],
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    parameters = {**settings, "overlap": {name: overlap(source, found) for name, found in tests.items()}}
+    networks = {
+        name: {str(number): network.describe() for number, network in by_seed.items()} for name, by_seed in arms.items()
+    }
+    inputs = {
+        "source": source.provenance,
+        "tests": {name: found.provenance for name, found in tests.items()},
+        "backbones": networks,
+    }
+    return json_ready(record("probe", parameters, inputs))  # type: ignore[no-any-return]

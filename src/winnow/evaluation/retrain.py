@@ -1,0 +1,211 @@
+"""One training of a study or a search: train on some examples, measure on others, keep what was measured.
+
+Everything that is retrained to prove something goes through `retrain`, whichever method chose the examples.
+A training is a step of a run: its key is a fingerprint of all that its result depends on, so that a study
+that grows by seeds, arms or methods trains only what it has not trained before.
+
+Each test example gets a quality q_i: 1 where the prediction is right and 0 where it is wrong; for regression
+
+    q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
+
+with the variance over the test set. The metric, accuracy or R2, is in both cases the mean of q_i.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Source, Subset
+from ..artefacts.soft_labels import SoftLabels
+from ..artefacts.training_result import Marks, Result
+from ..core.errors import DataError, DivergedError, InputError
+from ..core.files import fingerprint
+from ..core.run import Run
+from ..core.seeds import number as seed_number
+from ..engines import Engine, Job, run_jobs
+from ..engines.local import describe as describe_engine
+from ..models import build
+from ..training import Feed, Recipe, Scaling, hold, predict, train
+from .estimators import describe as describe_model
+from .estimators import fitted, is_estimator
+
+__all__ = ["Protocol", "Training", "retrain", "retrain_all"]
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """What all trainings of a comparison share.
+
+    Parameters
+    ----------
+    source
+        Everything there is to train on.
+    tests
+        What to measure on, with the classes of the source.
+    model
+        Name of a network, a torch module (its architecture), a function that makes one, or an estimator.
+    recipe
+        How to train.
+    match_iterations
+        0: the recipe's epochs on any subset; 1: as many steps as on everything.
+    seed
+        Decides, together with the training's own seed, initial weights, shuffles and augmentation.
+    purpose
+        Keeps the random streams of a search and of a study apart, so that a study is no repetition of the
+        very trainings a search chose by.
+    keep_examples
+        Whether to keep the q_i.
+    weighting
+        How weights of a subset are used: `loss` or `draw`.
+    soft
+        Probabilities of the classes, for the trainings that learn these in place of labels.
+    """
+
+    source: Source
+    tests: tuple[Source, ...]
+    model: Any
+    recipe: Recipe
+    match_iterations: float = 0.0
+    seed: int = 0
+    purpose: str = "study"
+    keep_examples: bool = False
+    weighting: str = "loss"
+    soft: SoftLabels | None = None
+
+    def steps(self, size: int) -> int:
+        """Optimiser steps of a training on that many examples; an estimator takes none."""
+        if is_estimator(self.model):
+            return 0
+        return self.recipe.matched_steps(size, len(self.source), self.match_iterations)
+
+    @cached_property
+    def held(self) -> Protocol:
+        """The same with examples decoded into memory, once for all workers; not done unless something is trained."""
+        return replace(self, source=hold(self.source), tests=tuple(hold(test) for test in self.tests))
+
+    @cached_property
+    def shared_key(self) -> str:
+        """Fingerprint of what the trainings share and their results depend on."""
+        return fingerprint(
+            self.source.fingerprint,
+            [test.fingerprint for test in self.tests],
+            describe_model(self.model),
+            self.recipe.settings(),
+            self.seed,
+            self.purpose,
+            self.keep_examples,
+        )
+
+    def key(self, subset: Subset, seed: int, engine: Engine, soft: bool = False) -> list[Any]:
+        """All that the result of one training depends on."""
+        key = [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
+        if subset.weighted:  # without weights there is nothing to use
+            key.append(self.weighting)
+        return [*key, "soft", self.soft.fingerprint] if soft and self.soft is not None else key
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One training to do: which examples, under which seed, what to call it, and whether it learns soft labels."""
+
+    arm: str
+    subset: Subset
+    seed: int
+    folder: str
+    soft: bool = False
+
+    def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
+        """The step of a run that does it."""
+        name = f"{self.folder}/seed-{self.seed}"
+        return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine, self.soft), f"{name}.json")
+
+
+def retrain_all(
+    run: Run, engine: Engine, protocol: Protocol, trainings: Sequence[Training], label: str
+) -> list[Result]:
+    """Results of trainings in order, finished ones loaded, missing ones done by the engine."""
+    jobs = [training.job(protocol, engine) for training in trainings]
+    if any(run.get(job.name, Result, key=job.key) is None for job in jobs):
+        jobs = [training.job(protocol.held, engine) for training in trainings]
+    return run_jobs(run, engine, retrain, jobs, Result, label)
+
+
+def retrain(item: tuple[Protocol, Training]) -> Result:
+    """Train one fresh model and measure it."""
+    protocol, training = item
+    source, subset = protocol.source, training.subset
+    weights = subset.weights if subset.weighted else None
+    part = hold(source.at(subset.indices(source)))
+    feed = Feed(part, Scaling.of(part, weights))  # canonical: both the feed and the subset are sorted by id
+    soft = protocol.soft.at(feed.ids) if training.soft and protocol.soft is not None else None
+    where = f"arm {training.arm!r}, seed {training.seed}"
+    try:
+        steps, seconds, answer = _learn(protocol, feed, training.seed, weights, soft)
+    except (DivergedError, DataError) as error:
+        raise type(error)(f"{where}: {error}") from None
+    marks = []
+    for test in protocol.tests:
+        exam = Feed(test, feed.scaling)
+        output = answer(exam).astype(np.float64)
+        if not np.isfinite(output).all():
+            raise DivergedError(
+                f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; lower lr of Recipe."
+            )
+        marks.append(mark(output, exam, protocol.keep_examples))
+    return Result(steps, seconds, tuple(marks))
+
+
+def _learn(
+    protocol: Protocol,
+    feed: Feed,
+    seed: int,
+    weights: NDArray[np.float64] | None,
+    soft: NDArray[np.float32] | None = None,
+) -> tuple[int, float, Callable[[Feed], NDArray[Any]]]:
+    """Steps and seconds of one training, and how to ask the trained model."""
+    # The words do not name the arm: all arms of a seed start from the same weights.
+    first, number = (seed_number(protocol.seed, protocol.purpose, word, seed) for word in ("init", "training"))
+    if is_estimator(protocol.model):
+        return 0, *fitted(protocol.model, feed, number, weights, protocol.weighting)
+    source, recipe = protocol.source, protocol.recipe
+    model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
+    steps = protocol.steps(len(feed))
+    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, soft=soft, steps=steps)
+    return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
+
+
+def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -> Marks:
+    """The marks of outputs, given in the exam's canonical order."""
+    labels = exam.source.labels
+    if labels is None:
+        raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
+    wanted = labels[exam.order]
+    if exam.source.task == "classification":
+        quality = (output.argmax(1) == wanted).astype(np.float64)
+        shifted = output - output.max(1, keepdims=True)
+        losses = np.log(np.exp(shifted).sum(1)) - shifted[np.arange(wanted.size), wanted]
+        per_class = _by_class(quality, wanted, len(exam.source.classes))
+    else:
+        truth = wanted.reshape(wanted.shape[0], -1)
+        scaling = exam.scaling
+        squares = (output * scaling.target_std.numpy() + scaling.target_mean.numpy() - truth) ** 2
+        quality = 1 - (squares / truth.var(0)).mean(1)
+        losses = squares.mean(1)
+        per_class = ()
+    return Marks(
+        float(quality.mean()), float(losses.mean()), per_class, tuple(quality.tolist()) if keep_examples else ()
+    )
+
+
+def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:
+    """Mean quality of each class, NaN for a class that no example has."""
+    counts = np.bincount(labels, minlength=classes)
+    sums = np.bincount(labels, weights=quality, minlength=classes)
+    return tuple(np.divide(sums, counts, out=np.full(classes, math.nan), where=counts > 0).tolist())

@@ -1,0 +1,70 @@
+"""What models are measured on: test sets brought into line with the training data, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..artefacts import Source
+from ..core.errors import InputError, NotDefinedError
+
+__all__ = ["exam", "exams", "overlap", "trainable"]
+
+
+def trainable(owner: str, source: object) -> Source:
+    """A source that a model can be trained on, or a refusal."""
+    if not isinstance(source, Source):
+        raise InputError(f"source of {owner} must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if source.labels is None:
+        raise NotDefinedError(f"{owner} trains and tests on labels, and source {source.name!r} has none.")
+    if source.task == "classification" and np.ptp(source.labels) == 0:
+        raise InputError(f"{owner} needs at least two classes among the examples of source {source.name!r}; got one.")
+    return source
+
+
+def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
+    """The test sets by name, the one that claims are made on first."""
+    if isinstance(test, Source):
+        return {"test": exam("test", owner, source, test)}
+    if not isinstance(test, Mapping) or not test:
+        raise InputError(
+            f"test of {owner} must be a Source or a mapping from names to Sources, at least one; got "
+            f"{'an empty mapping' if isinstance(test, Mapping) else type(test).__name__}."
+        )
+    for name in test:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"names of the test sets of {owner} must be words; got {name!r}.")
+    return {name: exam(f"test set {name!r}", owner, source, found) for name, found in test.items()}
+
+
+def exam(name: str, owner: str, source: Source, test: Any) -> Source:
+    """One test set with the class numbers of the training data."""
+    if not isinstance(test, Source):
+        raise InputError(f"{name} of {owner} must be a Source (open it with wn.open); got {type(test).__name__}.")
+    if test.labels is None:
+        raise NotDefinedError(f"{name} of {owner} has no labels to measure against.")
+    for what in ("task", "kind", "shape"):
+        ours, theirs = getattr(source, what), getattr(test, what)
+        if ours != theirs:
+            raise InputError(f"{what} of {name} of {owner} must be that of the training data, {ours}; got {theirs}.")
+    if test.task == "classification":
+        return test.with_classes(source.classes)
+    # One number an example may be written as a vector or as a table of one column.
+    targets = test.labels.reshape(len(test), -1)
+    wanted = 1 if source.labels is None else source.labels.reshape(len(source), -1).shape[1]
+    if targets.shape[1] != wanted:
+        raise InputError(f"{name} of {owner} must have {wanted} target(s) an example; got {targets.shape[1]}.")
+    if (np.ptp(targets, axis=0) == 0).any():
+        raise InputError(
+            f"{name} of {owner} must have targets that differ, or R2 has no meaning; one is the same throughout."
+        )
+    return test
+
+
+def overlap(source: Source, test: Source) -> int | None:
+    """How many test examples are training examples too; None where ids are numbers, which say nothing of it."""
+    if source.ids.dtype.kind != "U" or test.ids.dtype.kind != "U":
+        return None
+    return int(np.isin(test.ids, source.ids).sum())

@@ -1,0 +1,1 @@
+"""What users ask about single examples and classes: `explain`, and the pictures that pages show."""

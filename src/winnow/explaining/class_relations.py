@@ -1,0 +1,280 @@
+"""What a kernel says of a whole data set: how its classes relate, which labels look wrong, who stands where.
+
+The kernel is looked at class by class and block by block; nothing n x n is made. Pairs are counted among at most
+`COUNTED` examples, drawn by class. The mean cosine of two classes needs no pairs: it is the product of the classes'
+mean directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Signals, Source, Subset, record
+from ..artefacts.explanation import ClassPair, DatasetExplanation, LabelError, Partner, Standing
+from ..artefacts.gallery import Gallery
+from ..core.seeds import stream
+from ..methods.lpntk import FeatureRows, contradictions, relations
+from ..methods.lpntk.contradictions import unsupported
+from ..methods.lpntk.kernel_rows import opened, spans
+from ..methods.lpntk.signal import joined_seeds
+
+__all__ = [
+    "COUNTED",
+    "FEWEST",
+    "JUDGED",
+    "THRESHOLD",
+    "UNRELATED",
+    "Examples",
+    "drawn_by_class",
+    "far_out",
+    "relate",
+    "relate_run",
+]
+
+JUDGED = 20_000  # examples among which labels are judged: a class is compared with itself, pair by pair
+COUNTED = 8192  # examples whose pairs are counted
+THRESHOLD, UNRELATED = 0.75, 0.05  # of `relations`
+FAR = 3.0  # distances of the quartiles above the upper one
+FEWEST = 5  # members of a class one of which can be so far out; of fewer, the largest moves the upper quartile along
+LISTED = 5000  # pairs of classes that are kept; all of up to 100 classes
+IN_A_RUN = 12  # labels that look wrong, and are shown in a run's report
+PARTNERS = 3  # of each example there
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """A kernel and whose it is: labels, ids and names of the classes."""
+
+    kernel: NDArray[Any] | FeatureRows
+    labels: Positions
+    ids: NDArray[Any]
+    classes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.labels.size)
+
+    def id(self, i: int | np.integer[Any]) -> Any:
+        """The id at a position, as a plain value."""
+        found = self.ids[i]
+        return found.item() if isinstance(found, np.generic) else found
+
+    def label(self, i: int | np.integer[Any]) -> str:
+        """The name of the class at a position."""
+        return self.classes[int(self.labels[i])]
+
+
+def relate(
+    among: Examples,
+    about: Mapping[str, Any],
+    *,
+    k: int,
+    errors: int,
+    seed: int,
+    shown: Positions | None = None,
+    kept: NDArray[np.bool_] | None = None,
+) -> DatasetExplanation:
+    """How the classes relate, which labels look wrong, and how the examples that are shown stand to the others.
+
+    Parameters
+    ----------
+    among
+        The examples, of at least two classes.
+    about
+        Source, model, number of examples, exactness and provenance, which are passed on.
+    k, errors
+        The longest list of partners, and of labels that look wrong.
+    seed
+        Of the examples whose pairs are counted.
+    shown
+        Positions of more examples to show.
+    kept
+        Which examples stayed, where some were removed: those that were not get a stand-in.
+    """
+    counted = drawn_by_class(among.labels, COUNTED, seed)
+    part = among.kernel
+    if counted.size < len(among):
+        part = FeatureRows(part.values[counted]) if isinstance(part, FeatureRows) else part[np.ix_(counted, counted)]
+    found = relations(part, among.labels[counted], THRESHOLD)
+    count, likeliest = _label_errors(among, errors)
+    wrong = np.array([i for i, _ in likeliest], dtype=np.int64)
+    where = np.union1d(wrong, np.zeros(0, dtype=np.int64) if shown is None else shown)
+    listed = (found.between("interchangeable"), found.between("contradictory"))
+    return DatasetExplanation(
+        **about,
+        judged=len(among),
+        compared=int(counted.size),
+        classes=among.classes,
+        pairs=found.pairs,
+        interchangeable=found.total["interchangeable"],
+        contradictory=found.total["contradictory"],
+        threshold=THRESHOLD,
+        relations=_class_pairs(among, among.labels[counted], listed),
+        wrong=count,
+        errors=tuple(error for _, error in likeliest),
+        standings=tuple(_standings(among, where, k, kept)),
+    )
+
+
+def relate_run(source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> DatasetExplanation:
+    """The same from the lpNTK features of a run, for its report.
+
+    Parameters
+    ----------
+    source, signals, subset, gallery
+        Of the run; the gallery's examples are those that are shown.
+    seed
+        Of the examples that are looked at, where there are more than `JUDGED`.
+    """
+    ids, order = signals.ids, np.argsort(signals.ids, kind="stable")
+    names = {item.id for items in gallery.sections.values() for item in items}
+    wanted = np.isin(ids[order].astype(str), sorted(names))
+    labels = np.asarray(signals.labels, dtype=np.int64)[order]
+    looked = np.union1d(drawn_by_class(labels, JUDGED, seed), np.flatnonzero(wanted))
+    where = order[looked]
+    rows = joined_seeds(signals.array("lpntk")[:, where])
+    among = Examples(FeatureRows(rows), labels[looked], ids[where], signals.classes or source.classes)
+    about = {
+        "source": source.name,
+        "model": "the network",
+        "examples": len(signals),
+        "exact": False,
+        "provenance": record("relations", {"seed": seed}, {"signals": signals.provenance}),
+    }
+    return relate(
+        among,
+        about,
+        k=PARTNERS,
+        errors=IN_A_RUN,
+        seed=seed,
+        shown=np.flatnonzero(wanted[looked]),
+        kept=np.isin(among.ids, subset.ids),
+    )
+
+
+def drawn_by_class(labels: Positions, count: int, seed: int) -> Positions:
+    """Positions of some examples, in order, the classes in proportion; all where there are no more."""
+    if labels.size <= count:
+        return np.arange(labels.size)
+    shuffled = stream(seed, "relating").permutation(labels.size)
+    turn = np.empty(labels.size)
+    for number in np.unique(labels):
+        members = shuffled[labels[shuffled] == number]
+        turn[members] = (np.arange(members.size) + 0.5) / members.size
+    return np.sort(np.lexsort((labels, turn))[:count])
+
+
+def far_out(every: NDArray[np.float64], labels: Positions) -> NDArray[np.float64]:
+    """For each example the score from which a label of its class looks wrong."""
+    bounds = np.empty(labels.size)
+    for number in np.unique(labels):
+        members = labels == number
+        low, high = np.quantile(every[members], (0.25, 0.75))
+        bounds[members] = high + FAR * (high - low)
+    return bounds
+
+
+def _label_errors(among: Examples, most: int) -> tuple[int, list[tuple[int, LabelError]]]:
+    """How many labels look wrong, and position and particulars of the likeliest."""
+    every = unsupported(among.kernel, among.labels)
+    bounds = far_out(every, among.labels)
+    wrong = np.flatnonzero(every > bounds)
+    chosen = wrong[np.argsort(-every[wrong], kind="stable")[:most]]
+    if not chosen.size:
+        return int(wrong.size), []
+    # Candidates come by score alone; so many that the last of the chosen is among them.
+    found = contradictions(among.kernel, among.labels, int((every >= every[chosen[-1]]).sum()))
+    place = {int(i): at for at, i in enumerate(found.positions)}
+    return int(wrong.size), [
+        (
+            int(i),
+            LabelError(
+                among.id(i),
+                among.label(i),
+                float(every[i]),
+                float(bounds[i]),
+                among.classes[found.suggested[place[int(i)]]],
+                among.id(found.witness[place[int(i)]]),
+            ),
+        )
+        for i in chosen
+    ]
+
+
+def _class_pairs(among: Examples, counted: Positions, kinds: tuple[Positions, Positions]) -> tuple[ClassPair, ...]:
+    """Each class with itself, then the pairs of classes, the strongest first."""
+    present = np.unique(counted)
+    sizes = np.bincount(counted)[present]
+    cosines = _mean_cosines(among, present)
+    pairs = np.outer(sizes, sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1) // 2)
+    one, other = np.triu_indices(present.size, 1)
+    share = (kinds[0] + kinds[1])[one, other] / np.maximum(pairs[one, other], 1)
+    order = np.lexsort((-np.abs(cosines[one, other]), -share))[:LISTED]
+    own = np.arange(present.size)
+    return tuple(
+        ClassPair(
+            among.classes[present[a]],
+            among.classes[present[b]],
+            int(pairs[a, b]),
+            int(kinds[0][a, b]),
+            int(kinds[1][a, b]),
+            float(cosines[a, b]),
+        )
+        for a, b in zip(np.concatenate([own, one[order]]), np.concatenate([own, other[order]]), strict=True)
+    )
+
+
+def _mean_cosines(among: Examples, present: Positions) -> NDArray[np.float64]:
+    """Mean cosine of the pairs of each two classes; of a class of one example with itself 1."""
+    kernel = opened("explain", among.kernel)
+    member = (among.labels[:, None] == present).astype(np.float64)
+    lengths = np.sqrt(kernel.diagonal)
+    if isinstance(among.kernel, FeatureRows):
+        directions = (member / lengths[:, None]).T.astype(kernel.dtype) @ among.kernel.values
+        sums = directions.astype(np.float64) @ directions.T.astype(np.float64)
+    else:
+        sums = np.zeros((present.size, present.size))
+        for rows in spans(kernel, kernel.n):
+            sums += (member[rows] / lengths[rows, None]).T @ (
+                kernel.block(rows, slice(None)) @ (member / lengths[:, None])
+            )
+    sizes = member.sum(axis=0)
+    pairs = np.outer(sizes, sizes)
+    own = np.arange(present.size)
+    sums[own, own] -= sizes
+    pairs[own, own] -= sizes
+    return np.asarray(np.divide(sums, pairs, out=np.ones_like(sums), where=pairs > 0))
+
+
+def _standings(among: Examples, positions: Positions, k: int, kept: NDArray[np.bool_] | None) -> list[Standing]:
+    """How some examples stand to the others, ranked as `neighbours` does; who is near zero is in neither list."""
+    kernel = opened("explain", among.kernel)
+    found = []
+    for i in positions:
+        row = np.array(kernel.block(np.array([i]), slice(None))[0], dtype=np.float64)
+        stand_in = None
+        weaker = row / np.maximum(kernel.diagonal, kernel.diagonal[i])
+        cosine = row / np.sqrt(kernel.diagonal) / np.sqrt(kernel.diagonal[i])
+        weaker[i] = 0.0  # neither positive nor negative: in neither list
+        if kept is not None and not kept[i]:
+            able = np.flatnonzero(kept & (among.labels == among.labels[i]))
+            stand_in = _partner(among, able[cosine[able].argmax()], cosine, weaker) if able.size else None
+        lists = []
+        for sign in (1.0, -1.0):
+            able = np.flatnonzero(sign * weaker > UNRELATED)
+            top = able[np.argsort(-sign * weaker[able], kind="stable")[:k]]
+            lists.append(tuple(_partner(among, j, cosine, weaker) for j in top))
+        counts = int((weaker >= THRESHOLD).sum()), int((weaker <= -THRESHOLD).sum())
+        found.append(Standing(among.id(i), among.label(i), lists[0], lists[1], *counts, stand_in))
+    return found
+
+
+def _partner(among: Examples, j: np.integer[Any], cosine: NDArray[np.float64], weaker: NDArray[np.float64]) -> Partner:
+    return Partner(among.id(j), among.label(j), float(cosine[j]), float(weaker[j]))

@@ -1,0 +1,300 @@
+"""The labelled pseudo neural tangent kernel: how learning one example moves the prediction on another.
+
+For an example (x, y) with logits z(x) of K classes the feature is phi = s(y)^T grad_w z(x) / sqrt(K), over all
+parameters, in eval mode; the kernel of two examples is phi . phi'. What s is, is the kind:
+
+    lpntk        +1 at y, -1 elsewhere (Guo et al. 2024)
+    pntk         1 everywhere
+    forgetting   (K - 1) / K at y, -1 / K elsewhere
+    error        onehot(y) - softmax(z): the direction the loss really pushes
+
+`gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`, and `layer_trust` for how
+that is made sure of for the network at hand. Blocks of examples whose captured layers fit a memory budget are
+multiplied pair by pair; for more than one block, captures are made again rather than kept.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import nn
+
+from ...core import checks
+from ...core.errors import InputError
+from ...core.files import atomic
+from ...core.progress import task
+from ...models.projection import SparseProjection
+from .gradient_factors import Capture, joined
+from .layer_trust import note, trusted
+from .layers import LayerPlan, UnlikePlan, capture
+from .plain_gradients import forward
+
+__all__ = ["KINDS", "cross", "features", "gram"]
+
+Tensor = torch.Tensor
+Signs = Callable[[Tensor], Tensor]
+Looked = tuple[nn.Module, Tensor, Callable[[slice | Tensor], Signs]]  # a network, inputs, and the signs of some of them
+
+KINDS = ("lpntk", "pntk", "forgetting", "error")
+BUDGET = 512 << 20  # bytes of captured layers held at once, half of it for each side of a product
+BATCH = 256  # examples of one backward pass
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def features(
+    model: nn.Module,
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    kind: str = "lpntk",
+    *,
+    project: int | None = None,
+    seed: int = 0,
+    dtype: str = "float32",
+) -> NDArray[Any]:
+    """Features of examples, one row each: n x parameters, or n x `project`.
+
+    Parameters
+    ----------
+    model
+        The network; its mode and weights are as they were afterwards.
+    x, y
+        Inputs as the network takes them, and their classes.
+    kind
+        "lpntk", "pntk", "forgetting" or "error"; see the module.
+    project
+        Length after a sparse random projection, which keeps inner products in expectation and holds no matrix.
+    seed
+        Of the projection.
+    dtype
+        "float32" or "float64", of the computation.
+    """
+    net, inputs, signs_of = looked = checked("features", model, x, y, kind, dtype, 1)
+    size = None if project is None else checks.integer("project", "features", project, low=1)
+    checks.integer("seed", "features", seed, low=0)
+    total = sum(p.numel() for p in net.parameters())
+    projection = None if size is None else SparseProjection(total, size, seed)
+    out = np.zeros((len(inputs), total if size is None else size), dtype=np.dtype(dtype))
+
+    def fill(plan: LayerPlan) -> None:
+        with task("features", len(inputs)) as advance:
+            for first in range(0, len(inputs), _rows_at_once(total)):
+                where = slice(first, min(first + _rows_at_once(total), len(inputs)))
+                rows = capture(net, inputs[where], signs_of(where), plan).dense(projection).numpy()
+                out[where, : rows.shape[1]] = rows  # what the network never uses stays 0, and comes last
+                advance(where.stop - first)
+
+    _by_plan(net, _planned("features", looked), fill)
+    return np.asarray(checks.finite("gradients", "features", out))
+
+
+def gram(
+    model: nn.Module,
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    kind: str = "lpntk",
+    *,
+    project: int | None = None,
+    seed: int = 0,
+    dtype: str = "float32",
+    out: str | Path | None = None,
+    memory: int = BUDGET,
+) -> NDArray[Any]:
+    """The kernel of all pairs of examples, exact unless projected.
+
+    Parameters
+    ----------
+    model, x, y, kind
+        As for `features`.
+    project, seed
+        The kernel of projected features instead.
+    dtype
+        "float32" or "float64", of the computation and the result.
+    out
+        A file to write the matrix to (npy); what is returned then is memory-mapped.
+    memory
+        Bytes of captured layers that may be held at once.
+    """
+    looked = checked("gram", model, x, y, kind, dtype, 2)
+    checks.integer("memory", "gram", memory, low=1 << 20)
+    n = len(looked[1])
+    if project is not None:
+        rows = features(model, x, y, kind, project=project, seed=seed, dtype=dtype)
+        return _kept(out, (n, n), rows.dtype, lambda kernel: _multiplied(rows, kernel))
+    plan = _planned("gram", looked)
+    return _kept(out, (n, n), np.dtype(dtype), lambda kernel: _fill("gram", kernel, looked, looked, memory, plan))
+
+
+def cross(
+    model: nn.Module,
+    x: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    x2: ArrayLike | Tensor,
+    y2: ArrayLike | Tensor,
+    kind: str = "lpntk",
+    *,
+    dtype: str = "float32",
+    out: str | Path | None = None,
+    memory: int = BUDGET,
+) -> NDArray[Any]:
+    """The exact kernel between two sets of examples: a row for each of the first, a column for each of the second.
+
+    Parameters
+    ----------
+    model, kind
+        As for `features`.
+    x, y
+        The first set, of at least one example.
+    x2, y2
+        The second.
+    dtype, out, memory
+        As for `gram`.
+    """
+    first = checked("cross", model, x, y, kind, dtype, 1)
+    second = checked("cross", model, x2, y2, kind, dtype, 1, ("x2", "y2"))
+    checks.integer("memory", "cross", memory, low=1 << 20)
+    shape, plan = (len(first[1]), len(second[1])), _planned("cross", first, second)
+    return _kept(out, shape, np.dtype(dtype), lambda kernel: _fill("cross", kernel, first, second, memory, plan))
+
+
+def _multiplied(rows: NDArray[Any], kernel: NDArray[Any]) -> None:
+    for first in range(0, len(rows), BATCH):
+        kernel[first : first + BATCH] = rows[first : first + BATCH] @ rows.T
+
+
+def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memory: int, plan: LayerPlan) -> None:
+    """Write the products of all pairs of two sets, block by block; of a set with itself each pair once."""
+    itself = first is second
+
+    def work(plan: LayerPlan) -> None:
+        rows = _blocks(first, memory, plan)
+        columns = rows if itself else _blocks(second, memory, plan)
+        with task("kernel", len(rows) * (len(rows) + 1) // 2 if itself else len(rows) * len(columns)) as advance:
+            for i, rows_at in enumerate(rows):
+                mine = _look(first, rows_at, plan)
+                for j, columns_at in enumerate(columns[i:] if itself else columns):
+                    theirs = mine if itself and j == 0 else _look(second, columns_at, plan)
+                    block = mine.gram(theirs).numpy()
+                    kernel[rows_at, columns_at] = block
+                    if itself:
+                        kernel[columns_at, rows_at] = block.T
+                    advance(1)
+
+    _by_plan(first[0], plan, work)
+    for row in range(0, len(kernel), 1024):
+        checks.finite("kernel", owner, kernel[row : row + 1024])
+
+
+def _planned(owner: str, first: Looked, second: Looked | None = None) -> LayerPlan:
+    """Which layers go the short way for all inputs, and a note about the others."""
+    plan = trusted(owner, *first[:2])
+    if second is not None:
+        plan = plan.meet(trusted(owner, *second[:2]))
+    note(plan, first[0])
+    return plan
+
+
+def _by_plan(net: nn.Module, plan: LayerPlan, work: Callable[[LayerPlan], None]) -> None:
+    """Do the work, again from the start if a batch turns out to use layers otherwise than those tried."""
+    while True:
+        try:
+            return work(plan)
+        except UnlikePlan as found:
+            plan = plan.without(found.layers)
+            note(plan, net)
+
+
+def _blocks(looked: Looked, memory: int, plan: LayerPlan) -> list[slice]:
+    """Consecutive examples, so many that the captures of two blocks fit the memory."""
+    net, inputs, signs_of = looked
+    one = capture(net, inputs[:1], signs_of(slice(0, 1)), plan)
+    each = sum(piece.numbers() for piece in one.pieces) * one.logits.element_size()
+    span = max(BATCH, int(memory // (2 * max(each, 1))) // BATCH * BATCH)
+    return [slice(a, min(a + span, len(inputs))) for a in range(0, len(inputs), span)]
+
+
+def _look(looked: Looked, where: slice, plan: LayerPlan) -> Capture:
+    """The gradients of consecutive examples, a batch at a time."""
+    net, inputs, signs_of = looked
+    parts = (slice(a, min(a + BATCH, where.stop)) for a in range(where.start, where.stop, BATCH))
+    return joined([capture(net, inputs[part], signs_of(part), plan) for part in parts])
+
+
+def checked(
+    owner: str,
+    model: object,
+    x: Any,
+    y: Any,
+    kind: str,
+    dtype: str,
+    least: int,
+    names: tuple[str, str] = ("x", "y"),
+) -> Looked:
+    """A copy of the network in eval mode, the inputs, and the signs of a slice of them."""
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model of {owner} must be a torch module; got {type(model).__name__}.")
+    if any(p.is_complex() for p in model.parameters()):
+        raise InputError(f"model of {owner} must have real parameters; this {type(model).__name__} has complex ones.")
+    checks.choice("kind", owner, kind, KINDS)
+    checks.choice("dtype", owner, dtype, DTYPES)
+    real = DTYPES[dtype]
+    net = copy.deepcopy(model).to("cpu", real).eval()
+    if not any(p.is_floating_point() for p in net.parameters()):
+        raise InputError(f"model of {owner} must have parameters; this {type(model).__name__} has none.")
+    inputs = (x if isinstance(x, Tensor) else torch.as_tensor(np.require(x, requirements="W"))).detach().cpu()
+    inputs = inputs.to(real) if inputs.is_floating_point() or inputs.dtype == torch.bool else inputs
+    if inputs.dim() == 0 or len(inputs) < least:
+        shape = tuple(inputs.shape)
+        raise InputError(f"{names[0]} of {owner} must hold at least {least} example(s); got shape {shape}.")
+    if inputs.is_floating_point():
+        checks.finite(names[0], owner, inputs.numpy())
+    given_labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
+    labels = checks.array(names[1], owner, given_labels, ndim=1, rows=len(inputs))
+    if labels.dtype.kind not in "iu":
+        raise InputError(f"{names[1]} of {owner} must be whole numbers, the classes; got dtype {labels.dtype}.")
+    with torch.no_grad():
+        given = forward(owner, net, inputs[:1])
+    if not isinstance(given, Tensor) or given.dim() != 2 or given.shape[1] < 2:
+        got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+        raise InputError(f"model of {owner} must give one logit a class, at least two; got {got} for one example.")
+    classes = given.shape[1]
+    if labels.min() < 0 or labels.max() >= classes:
+        raise InputError(
+            f"{names[1]} of {owner} must lie in 0 to {classes - 1}, the classes that the model has logits for; got "
+            f"{int(labels.min())} to {int(labels.max())}."
+        )
+    where_true = torch.nn.functional.one_hot(torch.tensor(labels, dtype=torch.int64), classes).to(real)
+    return net, inputs, lambda part: _signs(kind, where_true[part], classes)
+
+
+def _signs(kind: str, true: Tensor, classes: int) -> Signs:
+    root = classes**0.5
+    if kind == "error":
+        return lambda logits: (true - logits.softmax(1)) / root
+    fixed = {"lpntk": 2 * true - 1, "pntk": torch.ones_like(true), "forgetting": true - 1 / classes}[kind]
+    return lambda _logits: fixed / root
+
+
+def _rows_at_once(parameters: int) -> int:
+    return max(1, min(BATCH, (BUDGET // 4) // (4 * parameters)))
+
+
+def _kept(
+    out: str | Path | None, shape: tuple[int, int], dtype: np.dtype[Any], fill: Callable[[NDArray[Any]], object]
+) -> NDArray[Any]:
+    """A filled matrix, or one in a file that is there only once it is whole."""
+    if out is None:
+        kernel = np.empty(shape, dtype)
+        fill(kernel)
+        return kernel
+    with atomic(out) as part:
+        mapped = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        fill(mapped)
+        mapped.flush()
+        del mapped
+    return np.asanyarray(np.load(Path(out), mmap_mode="r+"))

@@ -1,0 +1,72 @@
+"""lpNTK features of a trained network over a feed: what the `lpntk` array of Signals holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...core.errors import NotDefinedError
+from ...training.feed import Feed
+
+__all__ = ["joined_seeds", "tangent_features", "with_length"]
+
+CHUNK = 2048  # examples whose inputs are held at once
+
+
+def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) -> NDArray[np.float32]:
+    """Projected lpNTK features, n x dim, in canonical order; the network is left as it was.
+
+    Parameters
+    ----------
+    model
+        A network with one logit a class.
+    feed
+        The examples, with class labels.
+    dim
+        Length after projection.
+    seed
+        Of the projection.
+    """
+    from .kernel import features  # numba, which that room loads, only where it is wanted
+
+    if feed.targets is None or feed.source.task != "classification":
+        raise NotDefinedError(f"lpntk needs class labels; source {feed.source.name!r} has none.")
+    labels = feed.targets.numpy()
+    out = np.empty((len(feed), dim), dtype=np.float32)
+    for first in range(0, len(feed), CHUNK):
+        where = np.arange(first, min(first + CHUNK, len(feed)))
+        out[where] = features(model, feed.inputs(where), labels[where], project=dim, seed=seed)
+    return out
+
+
+def joined_seeds(array: NDArray[Any]) -> NDArray[Any]:
+    """DenseRows whose products are the mean over seeds of the seeds' kernels: the features side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = joined_seeds(np.array([[[2.0], [1.0]], [[4.0], [0.0]]]))
+    >>> np.round(rows @ rows.T, 9).tolist()
+    [[10.0, 1.0], [1.0, 0.5]]
+    """
+    seeds, n, _ = array.shape
+    side_by_side = np.moveaxis(array, 0, 1).reshape(n, -1)
+    return with_length(side_by_side / np.asarray(np.sqrt(seeds), dtype=array.dtype))
+
+
+def with_length(rows: NDArray[Any]) -> NDArray[Any]:
+    """The same rows where all have a length; otherwise with a column more, in which those of zeros are alike.
+
+    A kernel needs a positive diagonal. Examples without a gradient teach nothing: they are copies of each other,
+    unrelated to all others, and shorter than any.
+    """
+    nothing = ~rows.any(axis=1)
+    if not nothing.any():
+        return rows
+    some = rows[~nothing].astype(np.float64)
+    shortest = float(np.sqrt(np.square(some).sum(axis=1).min())) if some.size else 1.0
+    column = np.where(nothing, shortest / 2, 0.0).astype(rows.dtype)
+    return np.concatenate([rows, column[:, None]], axis=1)

@@ -1,0 +1,153 @@
+"""Points made ready (merged, sorted, scaled), and their cells: median cuts along the widest side.
+
+Sorting makes the answer depend on the set of points and weights only, not on the order they come in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.jit import compiled
+
+__all__ = ["Merged", "merge", "split"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Distinct points in lexicographic order, coordinates without spread left out.
+
+    Attributes
+    ----------
+    points
+        Centred and divided by the mean distance to the median, coordinates of x before targets.
+    weights
+        Summed over duplicates; positive.
+    first
+        The first row of each in what was given.
+    dimensions
+        Coordinates of x among the columns.
+    """
+
+    points: Array
+    weights: Array
+    first: Index
+    dimensions: int
+
+    @property
+    def targets(self) -> int:
+        """Columns that are targets."""
+        return int(self.points.shape[1]) - self.dimensions
+
+    @property
+    def places(self) -> Array:
+        """Where the points lie, for cutting cells: x, or the targets where x has no spread."""
+        return self.points[:, : self.dimensions or None]
+
+
+def merge(points: Array, targets: Array | None, weights: Array) -> Merged:
+    """Drop weights of zero, merge equal points, sort and scale what is left."""
+    table = points if targets is None else np.hstack([points, targets])
+    live = np.flatnonzero(weights > 0)
+    table, weights = table[live] + 0.0, weights[live]  # + 0.0 makes -0.0 equal to 0.0
+    varying = (table != table[:1]).any(axis=0)
+    dimensions = int(varying[: points.shape[1]].sum())
+    table = table[:, varying]
+    # equal points follow each other by weight, so that even the rounding of their sum is the same in any order
+    order = np.lexsort((weights, *table.T[::-1]))
+    table, weights, live = table[order], weights[order], live[order]
+    new = np.ones(len(table), bool)
+    new[1:] = (table[1:] != table[:-1]).any(axis=1)
+    if not new.all():
+        starts = np.flatnonzero(new)
+        table, weights = table[starts], np.add.reduceat(weights, starts)
+        live = np.minimum.reduceat(live, starts)
+    return Merged(np.ascontiguousarray(_scaled(table)), weights, live, dimensions)
+
+
+def _scaled(table: Array) -> Array:
+    if not table.shape[1]:
+        return table
+    middle = np.median(table, axis=0)
+    with np.errstate(over="ignore"):
+        largest = np.abs(table / 2 - middle / 2).max(axis=0)
+    moved = (table / 2 - middle / 2) / largest
+    spread = np.abs(moved).mean(axis=0)
+    return np.asarray(moved / spread)
+
+
+@compiled
+def _select(values: Array, members: Index, k: int) -> None:
+    """Reorder so that the k-th smallest value is in place k, none larger before it and none smaller after it."""
+    low, high = 0, len(members) - 1
+    while low < high:
+        a, b, c = values[members[low]], values[members[(low + high) // 2]], values[members[high]]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while values[members[i]] < pivot:
+                i += 1
+            while values[members[j]] > pivot:
+                j -= 1
+            if i <= j:
+                members[i], members[j] = members[j], members[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return
+
+
+@compiled
+def split(columns: Array, cells: int) -> tuple[Index, Index]:
+    """Cut all points into cells of equal counts, each cut through the widest side.
+
+    Parameters
+    ----------
+    columns
+        One row a coordinate.
+    cells
+        How many cells; not necessarily a power of two.
+
+    Returns
+    -------
+    members, starts
+        Cell c holds members[starts[c] : starts[c + 1]].
+    """
+    dimension, n = columns.shape
+    members = np.arange(n)
+    starts = np.zeros(cells + 1, np.int64)
+    starts[cells] = n
+    stack = np.empty((128, 4), np.int64)
+    stack[0] = (0, n, 0, cells)
+    top = 1
+    while top > 0:
+        top -= 1
+        low, high, first, last = stack[top]
+        if last - first == 1:
+            starts[first] = low
+            continue
+        axis, widest = 0, -1.0
+        for j in range(dimension):
+            least, most = np.inf, -np.inf
+            for i in range(low, high):
+                value = columns[j, members[i]]
+                least, most = min(least, value), max(most, value)
+            if most - least > widest:
+                axis, widest = j, most - least
+        half = (last - first) // 2
+        cut = low + (high - low) * half // (last - first)
+        if high - low > 1:
+            _select(columns[axis], members[low:high], cut - low)
+        stack[top] = (low, cut, first, first + half)
+        stack[top + 1] = (cut, high, first + half, last)
+        top += 2
+    return members, starts

@@ -1,0 +1,138 @@
+"""How many moments there are, and the table by which they are computed.
+
+A moment is the weighted sum of a product of coordinates. The table builds each product from a shorter one and one
+coordinate more, so that a point's row costs one multiplication an entry. With targets y the products are x^a and
+x^a y_q for |a| <= order, and y_q^2: all that a squared loss depends on, wherever the model is a polynomial in x.
+"""
+
+from __future__ import annotations
+
+from math import comb, log10
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import checks
+from ...core.errors import InputError
+
+__all__ = ["MomentTable", "count", "feasible_size", "fitting_order", "require_few", "require_size", "table"]
+
+
+class MomentTable(NamedTuple):
+    """Products of coordinates, shorter ones first; the first is 1.
+
+    Attributes
+    ----------
+    parent
+        For each product but the first, the one it extends.
+    coordinate
+        The coordinate that it extends it by; targets follow the coordinates of x.
+    """
+
+    parent: NDArray[np.int64]
+    coordinate: NDArray[np.int64]
+
+    @property
+    def moments(self) -> int:
+        """How many products there are."""
+        return len(self.parent)
+
+
+def count(m: int, order: int, targets: int = 0) -> int:
+    """The number of moments, for arguments known to be valid."""
+    return comb(m + order, order) * (1 + targets) + targets
+
+
+def feasible_size(m: int, order: int, targets: int = 0) -> int:
+    """The number of points that always suffice to match all moments up to an order.
+
+    Parameters
+    ----------
+    m
+        Dimensions of a point.
+    order
+        The highest order matched.
+    targets
+        Targets of the loss-aware basis, as `compress` takes them.
+
+    Examples
+    --------
+    >>> feasible_size(3, 5)
+    56
+    """
+    owner = "feasible_size"
+    m = checks.integer("m", owner, m, low=1)
+    order = checks.integer("order", owner, order, low=1)
+    return count(m, order, checks.integer("targets", owner, targets, low=0))
+
+
+def fitting_order(m: int, size: int, targets: int = 0) -> int:
+    """The largest order whose moments `size` points can match; 0 if not even the first."""
+    order = 0
+    while count(m, order + 1, targets) <= size:
+        order += 1
+    return order
+
+
+def require_size(owner: str, m: int, size: int, order: int, targets: int) -> None:
+    """Refuse a size below the number of moments, saying what would do."""
+    least = count(m, order, targets)
+    if size >= least:
+        return
+    fits = fitting_order(m, size, targets)
+    beside = f" and {targets} target(s)" if targets else ""
+    remedy = (
+        f"the largest order that fits {size} is {fits}"
+        if fits
+        else f"not even order 1 fits, which needs {count(m, 1, targets)}"
+    )
+    raise InputError(
+        f"size of {owner} must be at least {_told(least)} to match the moments up to order {order} in {m} dimension(s)"
+        f"{beside}; got {size}: {remedy}."
+    )
+
+
+def require_few(owner: str, m: int, order: int, targets: int, *, most: int, size: int | None = None) -> None:
+    """Refuse an order with more moments than can be held, before anything of that size is made."""
+    moments = count(m, order, targets)
+    if moments <= most:
+        return
+    fits = fitting_order(m, most if size is None else min(most, size), targets)
+    beside = f" and {targets} target(s)" if targets else ""
+    within = "" if size is None or size > most else f" and {size} points"
+    remedy = f"the largest order that fits this{within} is {fits}" if fits else "not even order 1 fits: reduce them"
+    raise InputError(
+        f"order of {owner} must make at most {most} moments; order {order} in {m} dimension(s){beside} makes "
+        f"{_told(moments)}: {remedy}."
+    )
+
+
+def _told(number: int) -> str:
+    """A whole number, or its size if nobody would read all its digits."""
+    return str(number) if number < 10**15 else f"about 10^{int(number.bit_length() * log10(2))}"
+
+
+def table(m: int, order: int, targets: int = 0) -> MomentTable:
+    """The products of `m` coordinates up to `order`, and those with targets."""
+    parent, coordinate = [0], [-1]
+    first_of_last = [0] * m  # products of the last degree that end in coordinate j or later start here
+    for _ in range(order):
+        ends = len(parent)
+        fresh = []
+        for j in range(m):
+            fresh.append(len(parent))
+            for one in range(first_of_last[j], ends):
+                parent.append(one)
+                coordinate.append(j)
+        first_of_last = fresh
+    plain = len(parent)
+    starts = []
+    for q in range(targets):
+        starts.append(len(parent))
+        parent += range(plain)
+        coordinate += [m + q] * plain
+    for q in range(targets):
+        parent.append(starts[q])
+        coordinate.append(m + q)
+    return MomentTable(np.array(parent, np.int64), np.array(coordinate, np.int64))

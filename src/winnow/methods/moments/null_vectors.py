@@ -1,0 +1,209 @@
+"""Which weights can be taken away: the null vectors of a moment matrix, and the walk along them.
+
+Rows are points (or groups of them) times their weights, columns are moments, each divided by its size, so that an entry
+says how much of a moment a point carries. A null vector u (u^T rows = 0) tells how weights may change: row i is
+multiplied by 1 - t u_i, for any t, and no moment notices. With t = 1 / u_j for the largest |u_j| no weight turns
+negative and row j is gone.
+
+Null vectors come from elimination with rows and columns pivoted: the row with the most left goes next, by its largest
+entry. That reveals the rank, whatever makes the matrix singular, and costs a third of a pivoted QR. Everything
+is relative to a row's weight and to a moment's size, so weights over many decades and far outliers lose no digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.jit import compiled, summing
+
+__all__ = ["factorise", "lighten", "solve_left"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_RANK = 1e-13  # what is left of a row, beside a large row, below which it counts as a combination of those taken
+_LARGE = 8  # one row in so many may be larger than the large row: beside an outlier's all others would be rounding
+_GONE = 1e-15  # of its weight, below which a row is gone
+_FLAT = 1e-14  # an entry of a null vector that may be rounding
+
+
+@summing
+def _subtract(row: Array, factor: float, pivot: Array) -> float:
+    """Take `factor` times the pivot from the row; return the sum of squares left."""
+    total = 0.0
+    for j in range(row.size):
+        value = row[j] - factor * pivot[j]
+        row[j] = value
+        total += value * value
+    return total
+
+
+@summing
+def _squares(row: Array, scale: Array) -> float:
+    total = 0.0
+    for j in range(row.size):
+        value = row[j] * scale[j]
+        total += value * value
+    return total
+
+
+@compiled
+def _swap(a: Array, b: Array) -> None:
+    for j in range(a.size):
+        a[j], b[j] = b[j], a[j]
+
+
+@compiled
+def factorise(rows: Array) -> tuple[int, Index, Index]:
+    """Factorise in place into L U with rows and columns in a new order; return the rank and both orders.
+
+    L has ones on its diagonal and lies below it; U lies on and above it.
+    """
+    count, width = rows.shape
+    order, columns = np.arange(count), np.arange(width)
+    left = np.empty(count)
+    for i in range(count):
+        left[i] = _subtract(rows[i], 0.0, rows[i])
+    floor = _RANK**2 * np.sort(left)[count - 1 - count // _LARGE]
+    for s in range(min(count, width)):
+        best = s + np.argmax(left[s:])
+        if left[best] <= floor or left[best] == 0.0:
+            return s, order, columns
+        if best != s:
+            _swap(rows[s], rows[best])
+            order[s], order[best] = order[best], order[s]
+            left[best] = left[s]
+        place = s + np.argmax(np.abs(rows[s, s:]))
+        if place != s:
+            for i in range(count):
+                rows[i, s], rows[i, place] = rows[i, place], rows[i, s]
+            columns[s], columns[place] = columns[place], columns[s]
+        for i in range(s + 1, count):
+            factor = rows[i, s] / rows[s, s]
+            rows[i, s] = factor
+            left[i] = _subtract(rows[i, s + 1 :], factor, rows[s, s + 1 :])
+    return min(count, width), order, columns
+
+
+@compiled
+def solve_left(rows: Array, rank: int, order: Index, columns: Index, right: Array) -> Array:
+    """A vector u with u^T rows = right, from the factors; zero on rows beyond the rank."""
+    u = np.zeros(len(order))
+    y = np.empty(rank)
+    for s in range(rank):
+        y[s] = right[columns[s]]
+    for s in range(rank):
+        y[s] /= rows[s, s]
+        _subtract(y[s + 1 :], y[s], rows[s, s + 1 : rank])
+    for s in range(rank - 1, -1, -1):
+        _subtract(y[:s], y[s], rows[s, :s])
+    for s in range(rank):
+        u[order[s]] = y[s]
+    return u
+
+
+@compiled
+def _null_vectors(rows: Array, rank: int) -> Array:
+    """From the factors, one null vector a row beyond the rank: that row less what it is made of."""
+    count = len(rows)
+    vectors = np.zeros((count - rank, count))
+    for i in range(rank, count):
+        vector = vectors[i - rank]
+        vector[:rank] = rows[i, :rank]
+        for s in range(rank - 1, -1, -1):
+            _subtract(vector[:s], vector[s], rows[s, :s])
+        for s in range(rank):
+            vector[s] = -vector[s]
+        vector[i] = 1.0
+    return vectors
+
+
+@compiled
+def _clear(vectors: Array, chosen: int, last: int, j: int, scale: Array, score: Array) -> None:
+    """Make entry j of the other vectors zero by the chosen one, which then leaves: it is put last."""
+    pivot = vectors[chosen]
+    for k in range(last + 1):
+        if k != chosen:
+            _subtract(vectors[k], vectors[k, j] / pivot[j], pivot)
+            vectors[k, j] = 0.0
+    if chosen != last:
+        _swap(vectors[chosen], vectors[last])
+    for k in range(last):
+        score[k] = _squares(vectors[k], scale)
+
+
+@compiled
+def _step(vector: Array, share: Array, scale: Array, dying: Index) -> int:
+    """Move along a null vector until a row is gone; write down which are, that row first, and return how many."""
+    j, largest = 0, 0.0
+    for i in range(share.size):
+        size = abs(vector[i]) * scale[i]
+        if size > largest:
+            j, largest = i, size
+    if largest == 0.0:
+        return 0
+    step = share[j] / vector[j]
+    share[j], scale[j] = 0.0, 0.0
+    dying[0], dead = j, 1
+    for i in range(share.size):
+        if scale[i] > 0.0:
+            share[i] -= step * vector[i]
+            if share[i] > _GONE:
+                scale[i] = 1.0 / share[i]
+            else:
+                share[i], scale[i] = 0.0, 0.0
+                dying[dead] = i
+                dead += 1
+    return dead
+
+
+@compiled
+def _retire(vectors: Array, last: int, i: int, scale: Array, score: Array) -> int:
+    """See to it that no vector brings back row i, which may use up one of them; return the last that is left."""
+    chosen, largest = -1, _FLAT
+    for k in range(last + 1):
+        if abs(vectors[k, i]) > largest:
+            chosen, largest = k, abs(vectors[k, i])
+    if chosen < 0:
+        vectors[: last + 1, i] = 0.0
+        return last
+    _clear(vectors, chosen, last, i, scale, score)
+    return last - 1
+
+
+@compiled
+def _walk(vectors: Array, share: Array, target: int) -> int:
+    """Use up null vectors, the one that reaches farthest first, until `target` rows are left; return how many are."""
+    alive, last = share.size, len(vectors) - 1
+    scale, score = np.ones(alive), np.empty(last + 1)
+    dying = np.empty(alive, np.int64)
+    for k in range(last + 1):
+        score[k] = _squares(vectors[k], scale)
+    while last >= 0 and alive > target:
+        chosen = int(np.argmax(score[: last + 1]))
+        dead = _step(vectors[chosen], share, scale, dying)
+        if dead == 0:
+            break
+        alive -= dead
+        _clear(vectors, chosen, last, dying[0], scale, score)
+        last -= 1
+        for d in range(1, dead):
+            last = _retire(vectors, last, dying[d], scale, score)
+    return alive
+
+
+@compiled
+def lighten(rows: Array, target: int) -> tuple[Array, int]:
+    """Take rows away until `target` are left or those left are independent; rows are overwritten.
+
+    Returns what each row's weight is to be multiplied by (0 where it is gone), and how many are left.
+    """
+    rank, order, _ = factorise(rows)
+    alive, share = len(rows), np.ones(len(rows))
+    if alive > max(rank, target):
+        alive = _walk(_null_vectors(rows, rank), share, target)
+    out = np.empty(share.size)
+    for i in range(share.size):
+        out[order[i]] = share[i]
+    return out, alive

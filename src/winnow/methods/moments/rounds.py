@@ -1,0 +1,76 @@
+"""The cells of `compress`: one round straight to the size, or several gentle ones that cost more and err less."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import Merged, split
+from .moment_table import MomentTable
+from .recombination import reduce_cells
+from .tight_clusters import Reduce
+
+__all__ = ["in_gentle_rounds", "in_one_round"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_OVERFULL = 1.25  # points of a gentle round's cell for each that stays
+_ENOUGH = 0.5  # of the points that a round should take away
+_FIRST = 4  # a first round leaves this many times the size
+
+
+def in_one_round(
+    data: Merged, weights: Array, size: int, products: MomentTable, least: int, reduce: Reduce | None = None
+) -> tuple[Index, Array]:
+    """Cells that keep `least` points or a few more, `size` in all; reduced by the tree unless another way is given."""
+    cells = size // least
+    members, starts = split(np.ascontiguousarray(data.places.T), cells)
+    quotas = np.diff(size * np.arange(cells + 1) // cells)
+    if reduce is None:
+        return reduce_cells(data.points, weights, members, starts, quotas, products, least)
+    parts = [reduce(weights, members[starts[c] : starts[c + 1]], int(quotas[c])) for c in range(cells)]
+    return np.concatenate([kept for kept, _ in parts]), np.concatenate([fresh for _, fresh in parts])
+
+
+def in_gentle_rounds(data: Merged, size: int, products: MomentTable, least: int) -> tuple[Index, Array]:
+    """Down to four times the size at once, then by rounds of cells a little overfull; the last takes what is left over.
+
+    Points that go from a small cell leave neighbours behind that next round share a cell with others, so no border
+    between cells lasts. The last round takes from the tightest cells.
+    """
+    weights = data.weights.copy()
+    alive = np.arange(len(weights))
+    if len(alive) > _FIRST * size:
+        alive, fresh = in_one_round(data, weights, _FIRST * size, products, least)
+        weights[alive] = fresh
+        alive = np.sort(alive)
+    full = _OVERFULL * least
+    while len(alive) > size:
+        before = len(alive)
+        x = data.places[alive]
+        places, starts = split(np.ascontiguousarray(x.T), max(1, int(before / full)))
+        quotas = _shares(x[places], starts, least, before - size)
+        alive, fresh = reduce_cells(
+            data.points, weights, alive[places], starts, quotas, products, least
+        )  # fmt: skip
+        if before - len(alive) <= _ENOUGH * (before - quotas.sum()):
+            if len(starts) == 2:
+                break
+            full *= 2  # more moments are independent than were guessed: rounds of small cells would never end
+        weights[alive] = fresh
+        order = np.argsort(alive)
+        alive = alive[order]
+    return alive, weights[alive]
+
+
+def _shares(x: Array, starts: Index, least: int, excess: int) -> Index:
+    """How many points each cell keeps: `least`, the tightest cells first, until the excess is used up."""
+    counts = np.diff(starts)
+    width = np.maximum.reduceat(x, starts[:-1]) - np.minimum.reduceat(x, starts[:-1])
+    tight = np.argsort((width**2).sum(axis=1), kind="stable")
+    spare = np.maximum(0, counts - least)[tight]
+    taken = np.diff(np.minimum(np.cumsum(spare), excess), prepend=0)
+    quotas = counts.copy()
+    quotas[tight] -= taken
+    return quotas

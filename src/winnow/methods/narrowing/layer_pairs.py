@@ -1,0 +1,298 @@
+"""Which layers of a model can be narrowed: pairs of layers with nothing but single neurons between them.
+
+A pair is found in the model's graph, as torch.fx traces it: a linear layer or convolution, then an activation and
+whatever else treats each neuron or channel by itself, then the layer that reads it, with no other reader in between.
+The feed-forward block of torch's own transformer layers is such a pair, which the tracer does not look into; it is
+known by its class.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch import fx, nn
+
+from ...core.errors import InputError, NotDefinedError, UnknownNameError
+from .counted_layers import PLAIN, CountedLayer
+from .steps import ELEMENTWISE, Refused, Step, not_hooked, only_asks, step_of, within_channels
+
+__all__ = ["Found", "Pair", "find_pairs", "known_layers", "matching"]
+
+BLOCKS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+WAY_OUT = "name the first layer of each pair with layers="
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two layers and the hidden vector between them.
+
+    Attributes
+    ----------
+    first, second
+        Names of the layer that writes the hidden vector and of the one that reads it.
+    width
+        Neurons, or channels, of the hidden vector.
+    smooth
+        Whether all activations between them are.
+    dropout
+        The highest rate of the dropouts between them.
+    dropouts
+        Names of the dropout modules between them; empty for one that is a function call, or is used elsewhere too.
+    """
+
+    first: str
+    second: str
+    width: int
+    smooth: bool = True
+    dropout: float = 0.0
+    dropouts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pairs of a model in the order of its forward pass, and why other layers start none."""
+
+    pairs: tuple[Pair, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_pairs(model: nn.Module, layers: Sequence[str] | None = None) -> Found:
+    """Find the pairs of layers that `narrow` can work on.
+
+    Parameters
+    ----------
+    model
+        A network of plain torch layers.
+    layers
+        Names of first layers, or patterns of names such as `blocks.*.mlp.fc1`. A model that cannot be traced as a
+        whole is then traced in the largest part that holds the layer and can be.
+
+    Examples
+    --------
+    >>> found = find_pairs(nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)))
+    >>> [(pair.first, pair.second, pair.width) for pair in found.pairs]
+    [('0', '2', 8)]
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model of narrow must be a torch module; got {type(model).__name__}.")
+    if any(isinstance(layer, CountedLayer) for layer in model.modules()):
+        raise InputError(
+            "model of narrow must not be narrowed already; narrow the wide network, or fold this one first."
+        )
+    for name, value in itertools.chain(model.named_parameters(), model.named_buffers()):
+        if nn.parameter.is_lazy(value):
+            raise InputError(f"model of narrow must hold its weights, but {name} has no shape yet; run the model once.")
+    modules = dict(model.named_modules())
+    blocks, unfit = _in_blocks(modules)
+    if layers is None:
+        return _everywhere(modules, blocks, unfit)
+    if not isinstance(layers, str) and not len(layers):
+        raise InputError("layers of narrow must name at least one layer; got an empty list.")
+    wanted = matching("layers of narrow", layers, known_layers(model))
+    pairs = []
+    for name in wanted:
+        if name in blocks:
+            pairs.append(blocks[name])
+            continue
+        try:
+            if name in unfit:
+                raise Refused(unfit[name])
+            pairs.append(_named(name, modules))
+        except Refused as reason:
+            raise NotDefinedError(f"layer {name!r} cannot be narrowed: {reason}.") from None
+    return Found(tuple(pairs))
+
+
+def known_layers(model: nn.Module) -> list[str]:
+    """Names of the layers that could start a pair."""
+    return [name for name, layer in model.named_modules() if isinstance(layer, PLAIN)]
+
+
+def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[str]:
+    """The known names that the patterns stand for, each once; a pattern without one is refused."""
+    if isinstance(patterns, str) or not all(isinstance(item, str) for item in patterns):
+        raise InputError(f"{owner} must be names of layers, in a list; got {patterns!r}.")
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        names = [name for name in known if name == pattern] or fnmatch.filter(known, pattern)
+        if not names:
+            raise UnknownNameError.of(f"name in {owner}:", pattern, known or ["(none)"])
+        found |= dict.fromkeys(names)
+    return list(found)
+
+
+def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair], unfit: Mapping[str, str]) -> Found:
+    """All pairs of a model that is traced as a whole, and those of its transformer blocks but the unfit."""
+    refused = dict(unfit)
+    try:
+        graph = _traced(modules[""])
+    except Refused as reason:
+        if not blocks and not unfit:
+            raise NotDefinedError(f"model of narrow {reason}; {WAY_OUT}.") from None
+        return Found(tuple(blocks.values()), {**unfit, "": f"the rest of the model {reason}"})
+    found: dict[str, Pair] = {}
+    for node in graph.nodes:
+        name = str(node.target)
+        if node.op != "call_module" or not isinstance(modules[name], PLAIN) or name in refused:
+            continue
+        try:
+            pair = _from(node, graph, modules)
+        except Refused as reason:
+            refused[name] = str(reason)
+            continue
+        if pair is not None:
+            found[name] = pair
+    # A transformer layer that is the model itself is traced into as well; its class knows better.
+    return Found(
+        tuple({**found, **blocks}.values()), {name: why for name, why in refused.items() if name not in blocks}
+    )
+
+
+def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
+    """The pair that a named layer starts, from the largest part around it that can be traced."""
+    parts = name.split(".")
+    failures = []
+    for depth in range(len(parts)):
+        path = ".".join(parts[:depth])
+        try:
+            graph = _traced(modules[path])
+        except Refused as reason:
+            failures.append(str(reason))
+            continue
+        start = f"{path}." if path else ""
+        inner = dict(modules[path].named_modules())
+        nodes = [node for node in graph.nodes if node.op == "call_module" and node.target == name.removeprefix(start)]
+        if not nodes:
+            raise Refused(f"the forward pass of {path or 'the model'} does not call it as a layer of its own")
+        pair = _from(nodes[0], graph, inner)
+        if pair is None:
+            raise Refused("no layer reads what it writes, after an activation")
+        within = tuple(one and start + one for one in pair.dropouts)
+        pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within)
+        for end in (pair.first, pair.second):
+            _not_tied(end, modules)
+        return pair
+    raise Refused(f"no part around it can be traced, the smallest because it {failures[-1]}")
+
+
+def _traced(module: nn.Module) -> fx.Graph:
+    try:
+        return fx.Tracer().trace(module)
+    except Exception as error:  # tracing runs the model's own code on stand-ins, which may raise anything
+        why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise Refused(f"cannot be traced by torch.fx ({why})") from None
+
+
+def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> Pair | None:
+    """The pair that starts at a layer's call; none if what it writes is not a hidden vector at all."""
+    first = str(node.target)
+    steps: list[Step] = []
+    here = node
+    while True:
+        readers = [user for user in here.users if not only_asks(user)]
+        if len(readers) != 1:
+            names = ", ".join(user.name for user in readers) or "nothing"
+            raise Refused(f"its hidden vector must have one reader, but is read by {names}")
+        here = readers[0]
+        if here.op == "output":
+            return None
+        second = modules.get(str(here.target)) if here.op == "call_module" else None
+        if isinstance(second, PLAIN):
+            break
+        steps.append(step_of(here, modules))
+    _fit(node, here, steps, graph, modules)
+    calls = [str(call.target) for call in graph.nodes if call.op == "call_module"]
+    return Pair(
+        first,
+        str(here.target),
+        _outputs(modules[first]),
+        smooth=all(step.smooth for step in steps),
+        dropout=max((step.rate for step in steps if step.kind == "dropout"), default=0.0),
+        dropouts=tuple(
+            step.module if calls.count(step.module) == 1 else ""
+            for step in steps
+            if step.kind == "dropout" and step.rate
+        ),
+    )
+
+
+def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse two layers whose hidden vector is not a row of exchangeable neurons, or whose weights others use."""
+    writer, reader = modules[str(first.target)], modules[str(second.target)]
+    kinds = [step.kind for step in steps]
+    if "activation" not in kinds:
+        raise Refused(f"no activation stands between it and {second.target}")
+    flat = [at for at, kind in enumerate(kinds) if kind in ("flatten", "mean")]
+    if isinstance(writer, nn.Linear) and (not isinstance(reader, nn.Linear) or flat or "pool" in kinds):
+        raise Refused(f"pooling, flattening or a convolution after it mixes its neurons before {second.target}")
+    if isinstance(writer, CONVOLUTIONS):
+        wanted = 1 if isinstance(reader, nn.Linear) else 0
+        if len(flat) != wanted or (not wanted and type(reader) is not type(writer)):
+            raise Refused(f"{second.target} does not read its channels one after the other")
+        within_channels(steps, len(writer.kernel_size), flat[0] if flat else len(steps))
+    if isinstance(reader, nn.Linear) and reader.in_features % _outputs(writer):
+        raise Refused(
+            f"the {reader.in_features} inputs of {second.target} are no multiple of its {_outputs(writer)} outputs"
+        )
+    for node in (first, second):
+        _own(str(node.target), graph, modules)
+
+
+def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse a layer that is not plain, or whose weights something else uses too."""
+    layer = modules[name]
+    not_hooked(name, modules)
+    if type(layer) not in PLAIN or "weight" not in layer._parameters:
+        raise Refused(f"{name} is not a plain layer that holds its own weight ({type(layer).__name__})")
+    if getattr(layer, "groups", 1) != 1:
+        raise Refused(f"{name} is a convolution in groups, whose channels cannot be exchanged")
+    calls = [node for node in graph.nodes if node.op == "call_module" and modules[str(node.target)] is layer]
+    if len(calls) > 1:
+        raise Refused(f"{name} is used {len(calls)} times")
+    if any(node.op == "get_attr" and str(node.target).startswith(f"{name}.") for node in graph.nodes):
+        raise Refused(f"the weights of {name} are used outside it")
+    _not_tied(name, modules)
+
+
+def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
+    """Refuse parameters that stand under another name too."""
+    own = {id(value) for value in modules[name].parameters()}
+    for other, layer in modules.items():
+        if layer is not modules[name] and own & {id(value) for value in layer.parameters(recurse=False)}:
+            raise Refused(f"{name} shares its weights with {other or 'the model'}")
+
+
+def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[str, str]]:
+    """The feed-forward pairs of torch's own transformer layers by their first layer, and why some are none."""
+    found, unfit = {}, {}
+    for name, block in modules.items():
+        if not isinstance(block, BLOCKS) or type(block)._ff_block not in [kind._ff_block for kind in BLOCKS]:
+            continue
+        act = block.activation
+        word = (getattr(act, "__name__", None) or type(act).__name__).replace("_", "").lower()
+        start = f"{name}." if name else ""
+        first, second, between = (f"{start}{part}" for part in ("linear1", "linear2", "dropout"))
+        try:
+            if word not in ELEMENTWISE:
+                raise Refused(f"its activation ({word}) need not treat each neuron by itself")
+            for end in (first, second):
+                if type(modules[end]) is not nn.Linear:
+                    raise Refused(f"{end} is not a plain layer that holds its own weight")
+                _not_tied(end, modules)
+            for part in (first, second, between, *([f"{start}activation"] if isinstance(act, nn.Module) else [])):
+                not_hooked(part, modules)
+        except Refused as reason:
+            unfit[first] = str(reason)
+            continue
+        smooth, rate = ELEMENTWISE[word], float(block.dropout.p)
+        found[first] = Pair(first, second, block.linear1.out_features, smooth, rate, (between,))
+    return found, unfit
+
+
+def _outputs(layer: Any) -> int:
+    return int(layer.weight.shape[0])

@@ -1,0 +1,99 @@
+"""Which neurons stay and how many each stands for: moment matching on the neurons of one hidden vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.errors import InputError
+from ..moments import advise, compress, feasible_size, moment_error
+from ..moments.principal import principal
+
+__all__ = ["NeuronChoice", "choose"]
+
+Array = NDArray[np.float64]
+
+# What a neuron sends on is a product of its outgoing weight and a function of the incoming ones: first moments miss it.
+SECOND = 2
+
+
+@dataclass(frozen=True)
+class NeuronChoice:
+    """Neurons that stay, and what is known about the choice.
+
+    Attributes
+    ----------
+    kept
+        Their positions.
+    counts
+        How many neurons each stands for; their sum is the old width.
+    order
+        The highest order of the moments that were matched; none if only equal neurons were merged, which keeps all.
+    coordinates
+        Length of an object: incoming weights, bias, outgoing weights.
+    dims
+        Directions in which moments were matched.
+    spread_kept
+        Share of the neurons' squared distance from their average that lies in those directions.
+    moment_error
+        The largest relative change of a moment in those directions.
+    """
+
+    kept: NDArray[np.int64]
+    counts: Array
+    order: int | None
+    coordinates: int
+    dims: int
+    spread_kept: float
+    moment_error: float
+
+
+def choose(
+    points: Array, width: int, order: int | None, dims: int | str | None, smooth: bool, seed: int, name: str
+) -> NeuronChoice:
+    """At most `width` of the points with counts; `name` is the layer to blame if that cannot be done."""
+    distinct, first, copies = np.unique(points, axis=0, return_index=True, return_counts=True)
+    m = points.shape[1]
+    if len(distinct) <= width:
+        place = np.argsort(first)
+        return NeuronChoice(first[place], copies[place].astype(np.float64), None, m, m, 1.0, 0.0)
+    reduced, spread_kept = principal(distinct, _wanted(dims, width, order), copies.astype(np.float64))
+    r = reduced.shape[1]
+    chosen = _order(order, reduced, m, width, smooth, name)
+    index, counts = compress(reduced, width, chosen, weights=copies, seed=seed, refine=True)
+    error = moment_error(reduced, index, counts, chosen, weights=copies)
+    place = np.argsort(first[index])
+    return NeuronChoice(first[index][place], counts[place], chosen, m, r, spread_kept, error)
+
+
+def _wanted(dims: int | str | None, width: int, order: int | None) -> int | None:
+    """How many directions to keep; with `auto` as many as the width can match, second moments if nothing is said."""
+    if dims is None or isinstance(dims, int):
+        return dims
+    most = 0
+    while feasible_size(most + 1, order or SECOND) <= width:
+        most += 1
+    return max(most, 1)
+
+
+def _order(order: int | None, points: Array, m: int, width: int, smooth: bool, name: str) -> int:
+    """The order asked for, or the one that is advised, 2 if that is less; refused if the width cannot match it."""
+    neurons, r = points.shape
+    asked = order or 1
+    least = feasible_size(r, asked)
+    if least <= width:
+        advised = order or advise(neurons, r, width, "smooth" if smooth else "relu").order
+        return SECOND if order is None and advised < SECOND and feasible_size(r, SECOND) <= width else advised
+    most = _wanted("auto", width, asked)
+    said = [f"got {width}"]
+    enough = f"{least}" if least < neurons else f"{neurons} (all that differ)"
+    if asked > 1 and feasible_size(r, 1) < neurons:
+        said.append(f"order 1 fits from {feasible_size(r, 1)}")
+    if r > 1 and feasible_size(1, asked) <= width:
+        said.append(f"dims={most} matches them in the {most} widest directions alone")
+    raise InputError(
+        f"width of narrow must be at least {enough} for layer {name!r} to match the moments up to order {asked} of its "
+        f"neurons in {r} direction{'s' * (r > 1)} ({m} coordinates each); {'; '.join(said)}."
+    )

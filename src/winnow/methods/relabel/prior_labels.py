@@ -1,0 +1,137 @@
+"""Soft labels: what a trained classifier believes of each example, to be learned in place of its label.
+
+With f the classifier's outputs and T the temperature, example x gets the probabilities softmax(f(x) / T). A student is
+trained on them by the cross-entropy - sum_k p_k log q_k, which differs from the divergence KL(p || q) by the entropy of
+p alone. The temperature only makes the targets softer; the student has none.
+
+A classifier that was trained on these very labels hands on what it learned from all of them: that is distillation, and
+a subset under its soft labels has seen more than the labels of the subset (Sun et al. 2024, Appendix I).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...artefacts import Source, record
+from ...artefacts.soft_labels import SoftLabels
+from ...core import checks
+from ...core.errors import InputError, NotDefinedError, WinnowError
+from ...models import build, eval_mode
+from ...models.identity import describe
+from ...signals.embed import scaling_given, weights_of
+from ...training import Feed, Recipe, predict
+
+__all__ = ["soft_labels"]
+
+
+def soft_labels(
+    source: Source,
+    prior: torch.nn.Module | str,
+    *,
+    weights: str | Path | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    temperature: float = 1.0,
+    prior_seconds: float = 0.0,
+    batch: int = 512,
+    device: str = "auto",
+) -> SoftLabels:
+    """What a trained classifier believes of every example, in eval mode, without augmentation.
+
+    The labels of the source play no part. `wn.evaluate(..., soft=...)` trains with them.
+
+    Parameters
+    ----------
+    source
+        The examples, with the classes that the classifier's outputs stand for, in the same order.
+    prior
+        A torch module, used with the weights it has; or the name of a network, with its `weights`.
+    weights
+        File of weights for a named network.
+    mean, std
+        How the classifier wants its inputs scaled, one number a channel (images in 0 to 1); measured on the source
+        unless given.
+    temperature
+        What outputs are divided by before the softmax: above 1 softer, below 1 harder.
+    prior_seconds
+        What training the classifier took, if it was trained for this; the ledger counts it.
+    batch
+        Examples at a time.
+    device
+        Where to compute; `auto` takes a GPU if there is one.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"source of soft_labels must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if source.task != "classification":
+        raise NotDefinedError(f"soft_labels is defined for classes, and source {source.name!r} has none.")
+    heat = checks.number("temperature", "soft_labels", temperature, low=0, open_low=True)
+    checks.number("prior_seconds", "soft_labels", prior_seconds, low=0)
+    checks.integer("batch", "soft_labels", batch, low=1)
+    scaling = scaling_given("soft_labels", source, mean, std)
+    network, about = _classifier(source, prior, weights)
+    start = time.perf_counter()
+    feed = Feed(source, scaling)
+    outputs = _outputs(network, feed, Recipe(device=device), batch)
+    shifted = outputs.astype(np.float64) / heat
+    powers = np.exp(shifted - shifted.max(1, keepdims=True))
+    back = np.argsort(feed.order, kind="stable")
+    values = (powers / powers.sum(1, keepdims=True)).astype(np.float32)[back]
+    asked = {**about, "mean": mean, "std": std, "temperature": heat}
+    return SoftLabels(
+        source.ids,
+        values,
+        source.classes,
+        seconds=time.perf_counter() - start,
+        prior_seconds=prior_seconds,
+        provenance=record("soft_labels", asked, {"source": source.provenance}),
+    )
+
+
+def _classifier(source: Source, prior: object, weights: str | Path | None) -> tuple[torch.nn.Module, dict[str, Any]]:
+    """The network, and what it is in plain values."""
+    if isinstance(prior, torch.nn.Module):
+        if weights is not None:
+            raise InputError("weights of soft_labels are for a named network; a module has its own.")
+        print_ = weights_of(prior)  # first: it refuses weights that are not there yet
+        return prior, {"prior": describe(prior), "weights": print_}
+    if not isinstance(prior, str):
+        raise InputError(
+            f"prior of soft_labels must be a torch module or the name of a network; got {type(prior).__name__}."
+        )
+    if weights is None:
+        raise InputError(
+            f"weights of soft_labels must be given for network {prior!r}: what an untrained one believes is noise."
+        )
+    network = build(prior, classes=len(source.classes), shape=source.shape, weights=weights)
+    return network, {"prior": prior, "weights": weights_of(network)}
+
+
+def _outputs(network: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int) -> NDArray[np.float32]:
+    """One output a class for every example, in canonical order, or a refusal."""
+    kind, classes = type(network).__name__, len(feed.source.classes)
+    try:
+        with eval_mode(network):  # `predict` alone would wake layers that were frozen one by one
+            outputs = predict(network, feed, recipe, batch)
+    except WinnowError:
+        raise
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"prior of soft_labels, a {kind}, cannot take examples of shape {feed.source.shape}: {why}."
+        ) from None
+    if outputs.shape != (len(feed), classes):
+        raise InputError(
+            f"prior of soft_labels, a {kind}, must give one output for each of the {classes} classes; "
+            f"got shape {outputs.shape[1:]} an example."
+        )
+    bad = int((~np.isfinite(outputs)).any(1).sum())
+    if bad:
+        raise InputError(f"prior of soft_labels, a {kind}, gives NaN or infinite outputs for {bad} example(s).")
+    return outputs

@@ -1,0 +1,90 @@
+"""Trained weights from a file: safetensors, or a torch file read with `weights_only=True`. Never pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..core.errors import DataError, InputError, NotFoundError
+
+__all__ = ["load_weights", "read_weights"]
+
+
+def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
+    """Fill `model` with the weights in a file; anything missing, foreign or of another shape is refused.
+
+    Counters of batches that batch norm keeps may be missing: they change no output. A file that holds its
+    weights under `state_dict`, or under names that begin with `module.`, is understood.
+    """
+    file = _path(path, name)
+    state = read_weights(file, name)
+    wanted = model.state_dict()
+    missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
+    foreign = [key for key in state if key not in wanted]
+    if missing or foreign:
+        parts = [
+            f"{len(keys)} {what} (the first: {keys[0]})"
+            for keys, what in ((missing, "missing"), (foreign, "unknown to it"))
+            if keys
+        ]
+        raise InputError(f"weights of network {name!r} do not fit it: {file} has names {' and '.join(parts)}.")
+    for key in (key for key in wanted if key in state):
+        value = state[key]
+        if value.shape != wanted[key].shape:
+            raise InputError(
+                f"weights of network {name!r} do not fit it: {key} in {file} has shape "
+                f"{tuple(value.shape)}, the network wants {tuple(wanted[key].shape)}."
+            )
+        if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+            raise DataError(f"weights of network {name!r} must be finite; {key} in {file} is not.")
+    model.load_state_dict(state, strict=False)
+
+
+def read_weights(path: str | Path, name: str) -> dict[str, torch.Tensor]:
+    """Tensors by name from a file of weights for the network `name`."""
+    file = _path(path, name)
+    return _unwrapped(_read(file), file)
+
+
+def _path(path: str | Path, name: str) -> Path:
+    if not isinstance(path, str | Path):
+        raise InputError(f"weights of network {name!r} must be the path of a file; got {type(path).__name__}.")
+    file = Path(path)
+    if not file.is_file():
+        raise NotFoundError(f"weights of network {name!r}: there is no file {file}.")
+    return file
+
+
+def _read(file: Path) -> Any:
+    if file.suffix == ".safetensors":
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        try:
+            return load_file(file)
+        except (SafetensorError, OSError) as error:
+            raise DataError(f"{file} is not a safetensors file: {error}.") from None
+    try:
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch's reader, given bytes that are not a torch file, may raise anything
+        why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise DataError(f"{file} is neither safetensors nor a torch file of plain weights: {why}.") from None
+
+
+def _unwrapped(content: Any, file: Path) -> dict[str, torch.Tensor]:
+    if isinstance(content, Mapping) and isinstance(content.get("state_dict"), Mapping):
+        content = content["state_dict"]
+    if (
+        not isinstance(content, Mapping)
+        or not content
+        or not all(isinstance(value, torch.Tensor) for value in content.values())
+    ):
+        raise DataError(f"{file} must hold tensors by name; it does not.")
+    state = {str(key): value for key, value in content.items()}
+    if all(key.startswith("module.") for key in state):
+        state = {key.removeprefix("module."): value for key, value in state.items()}
+    return state

@@ -1,0 +1,276 @@
+"""From a pilot's numbers to a forecast, through the perceptron theory of pruning. Pure arithmetic, nothing is trained.
+
+The link is an estimate, not a law. The theory has one teacher, two classes and Gaussian inputs; real data have none
+of these, so two numbers are fitted and the theory's shape is trusted in between:
+
+    error of a student on n examples     e(n) = e0 + (c0 - e0) 2 eps((n / N)^b)
+    error on a random part f of n        e(f n)
+    error after keeping f by a policy    e0 + (e(f n) - e0) eps(f a; keep f, angle of the probe, policy) / eps(f a)
+
+with eps the theory's error, c0 the error of always saying the largest class, N the effective dimension. Two
+calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor` (b = 1, an error e0
+that no amount of data removes) and `exponent` (e0 = 0, a rate b of its own).
+
+with a = (n / N)^b. At b = 1 the last line is the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). At any b a useless
+probe gives the error of a random part, and no part is forecast better than the theory lets it be beside the whole, nor
+worse than chance.
+
+The angle of the probe comes from how well probes agree (`agreement`). The theory's probe has not seen the examples
+it ranks and does not know their labels; real scores do both, which this leaves out.
+
+Everything is computed for many replicates at once: row 0 is the estimate, the others are its bootstrap.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from ..methods.theory.policies import Window
+
+
+__all__ = [
+    "FORMS",
+    "KEEPS",
+    "Calibration",
+    "angle_reached",
+    "best_window",
+    "calibrate",
+    "policy_error",
+    "unpruned",
+]
+
+Array = NDArray[np.float64]
+
+FORMS = ("floor", "exponent")
+KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # fractions that are forecast
+ALPHAS = (1e-5, 1e7)  # beyond these the theory's curve is its own limit
+EXPONENTS = (0.05, 4.0)  # of the calibration: slower than 0.05 is no learning, faster than 4 is no power law
+EXACT = 1e-8  # scatter of log error below this is rounding, and must not decide between the calibrations
+
+
+# ---------------------------------------------------------------- the learning curve
+
+
+@cache
+def _unpruned() -> Any:
+    from scipy.interpolate import CubicSpline
+
+    from ..methods.theory.solve import learning_curve  # compiled code, which nobody but a planner should wait for
+
+    log_alpha = np.linspace(math.log(ALPHAS[0]), math.log(ALPHAS[1]), 361)
+    return CubicSpline(log_alpha, np.log(learning_curve(np.exp(log_alpha)).error))
+
+
+def unpruned(log_alpha: Array) -> tuple[Array, Array]:
+    """Log of the theory's error without pruning, and its slope, at log alpha (clipped to where it is tabulated)."""
+    where = np.clip(log_alpha, math.log(ALPHAS[0]), math.log(ALPHAS[1]))
+    spline = _unpruned()
+    return spline(where), spline(where, 1)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One form fitted to a learning curve; every array has one entry a replicate.
+
+    Attributes
+    ----------
+    form
+        `floor` or `exponent`.
+    dimension, exponent, floor
+        N, b and e0.
+    chance
+        c0.
+    rss
+        Sum of squares of log error about the curve, over all trainings.
+    weight
+        Akaike weight among the forms fitted together.
+    """
+
+    form: str
+    dimension: Array
+    exponent: Array
+    floor: Array
+    chance: float
+    rss: Array
+    weight: Array
+
+    def alpha(self, size: float) -> Array:
+        """Effective examples per dimension of a training on `size` examples."""
+        return np.asarray(np.clip((size / self.dimension) ** self.exponent, *ALPHAS))
+
+    def error(self, eps: Array) -> Array:
+        """The error on real data that stands for the theory's error `eps`."""
+        return np.asarray(self.floor + (self.chance - self.floor) * 2 * eps)
+
+    def unpruned_error(self, size: float) -> Array:
+        """The error of a student on `size` random examples."""
+        return self.error(np.exp(unpruned(np.log(self.alpha(size)))[0]))
+
+
+def calibrate(
+    sizes: ArrayLike, log_errors: ArrayLike, counts: ArrayLike, scatter: ArrayLike, chance: float
+) -> list[Calibration]:
+    """Fit both forms by least squares on log error, for every replicate, with their Akaike weights (AICc).
+
+    Parameters
+    ----------
+    sizes
+        Examples trained on, increasing.
+    log_errors
+        Mean log error at each size: replicates x sizes.
+    counts
+        Trainings behind each mean.
+    scatter
+        Sum of squares of log error within sizes, one a replicate.
+    chance
+        The error of always saying the largest class.
+    """
+    n = np.asarray(sizes, dtype=np.float64)
+    y = np.atleast_2d(np.asarray(log_errors, dtype=np.float64))
+    w = np.asarray(counts, dtype=np.float64)
+    within = np.broadcast_to(np.asarray(scatter, dtype=np.float64), y.shape[:1])
+    fits = [_fit(form, np.log(n), y, w, chance) for form in FORMS]
+    total = float(w.sum())
+    rss = np.stack([fit[3] for fit in fits]) + within
+    # Both forms have two parameters and the scatter, so the penalty of AICc is the same and only the fit speaks.
+    aicc = total * np.log(np.maximum(rss / total, EXACT**2))
+    evidence = np.exp(-(aicc - aicc.min(0)) / 2)
+    shares = evidence / evidence.sum(0)
+    return [
+        Calibration(form, fit[0], fit[1], fit[2], chance, total_rss, share)
+        for form, fit, total_rss, share in zip(FORMS, fits, rss, shares, strict=True)
+    ]
+
+
+def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Array, Array, Array, Array]:
+    """N, b, e0 and the weighted sum of squares for each row of `y`: a grid to start from, then damped Gauss-Newton."""
+    low = np.array([log_n[0] - 12.0, -9.0 if form == "floor" else math.log(EXPONENTS[0])])
+    high = np.array([log_n[-1] + 5.0, 9.0 if form == "floor" else math.log(EXPONENTS[1])])
+    # The floor is a share of the lowest error seen, by a logistic, so that no step can leave what is possible.
+    top = np.minimum(np.exp(y.min(1)), 0.99 * chance) if form == "floor" else np.zeros(y.shape[0])
+    grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 24), np.linspace(low[1], high[1], 12)), -1).reshape(-1, 2)
+    start = np.empty((y.shape[0], 2))
+    for row in range(y.shape[0]):
+        tried = _predict(form, grid, log_n, np.full(grid.shape[0], top[row]), chance)[0]
+        start[row] = grid[np.argmin((w * (tried - y[row]) ** 2).sum(1))]
+    theta = _descend(form, start, log_n, y, w, top, chance, low, high)
+    residual = _predict(form, theta, log_n, top, chance)[0] - y
+    share = top / (1 + np.exp(-theta[:, 1])) if form == "floor" else top
+    exponent = np.ones(len(theta)) if form == "floor" else np.exp(theta[:, 1])
+    return np.exp(theta[:, 0]), exponent, share, (w * residual**2).sum(1)
+
+
+def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -> tuple[Array, Array]:
+    """Log errors (rows x sizes) and their derivatives by the two parameters (rows x sizes x 2)."""
+    away = log_n[None, :] - theta[:, :1]
+    if form == "exponent":
+        b = np.exp(theta[:, 1:])
+        log_eps, slope = unpruned(b * away)
+        rate = np.stack([-slope * b, slope * b * away], -1)
+        return math.log(2 * chance) + log_eps, rate
+    log_eps, slope = unpruned(away)
+    share = 1 / (1 + np.exp(-theta[:, 1]))
+    floor = (top * share)[:, None]
+    shape = 2 * np.exp(log_eps)
+    error = floor + (chance - floor) * shape
+    by_floor = (1 - shape) * (top * share * (1 - share))[:, None]
+    return np.log(error), np.stack([-(chance - floor) * shape * slope / error, by_floor / error], -1)
+
+
+def _descend(
+    form: str, start: Array, log_n: Array, y: Array, w: Array, top: Array, chance: float, low: Array, high: Array
+) -> Array:
+    """Levenberg-Marquardt for all rows side by side, each with a damping of its own."""
+    theta, damping = start.copy(), np.full(len(start), 1e-2)
+    found, rate = _predict(form, theta, log_n, top, chance)
+    cost = (w * (found - y) ** 2).sum(1)
+    for _ in range(60):
+        normal = np.einsum("rsi,s,rsj->rij", rate, w, rate)
+        pull = np.einsum("rsi,s,rs->ri", rate, w, found - y)
+        scale = np.einsum("rii->ri", normal)
+        normal[:, [0, 1], [0, 1]] += damping[:, None] * scale + 1e-12
+        tried = np.clip(theta - np.linalg.solve(normal, pull[..., None])[..., 0], low, high)
+        new, new_rate = _predict(form, tried, log_n, top, chance)
+        new_cost = (w * (new - y) ** 2).sum(1)
+        better = new_cost < cost
+        theta[better], found[better], rate[better], cost[better] = (
+            tried[better],
+            new[better],
+            new_rate[better],
+            new_cost[better],
+        )
+        damping = np.clip(np.where(better, damping / 4, damping * 6), 1e-9, 1e9)
+    return theta
+
+
+# ---------------------------------------------------------------- policies
+
+
+def angle_reached(fit: Calibration, measured: Array, at: float, size: float) -> Array:
+    """The angle of a probe trained on `size` examples, from the angle measured of probes trained on `at`.
+
+    A max-margin probe's own angle is pi eps, so the angle shrinks as the error does.
+    """
+    ratio = unpruned(np.log(fit.alpha(size)))[0] - unpruned(np.log(fit.alpha(at)))[0]
+    return np.asarray(np.clip(measured * np.exp(ratio), 0.0, 90.0))
+
+
+def best_window(fit: Calibration, size: float, keep: float, angle: float) -> Window:
+    """The window that the theory expects most of, for the estimate (replicate 0)."""
+    from ..methods.theory.frontiers import optimal_window
+    from ..methods.theory.policies import Window
+
+    found = optimal_window(keep * float(fit.alpha(size)[0]), keep, angle)
+    return Window(found.a, found.b)
+
+
+def policy_error(fit: Calibration, size: float, keep: float, angle: Array, policy: str | Window) -> Array:
+    """The error forecast for `keep` of `size` examples under a policy, one value a replicate.
+
+    The first is exact; the others are read from a small table over their range, which is enough for an interval.
+    """
+    from ..methods.theory.solve import solve
+
+    random = fit.unpruned_error(keep * size)
+    if policy == "random" or keep == 1.0:
+        return random
+    alpha = keep * fit.alpha(size)
+    share = keep if isinstance(policy, str) else 1.0  # a window brings its own
+    eps = np.array([solve(float(alpha[0]), share, float(angle[0]), policy).error])
+    if alpha.size > 1:
+        eps = np.concatenate([eps, _tabulated(np.log(alpha), angle, share, policy)[1:]])
+    better = eps / np.exp(unpruned(np.log(alpha))[0])
+    best = fit.error(np.minimum(eps, _eps_of(fit, size)))
+    return np.clip(fit.floor + (random - fit.floor) * better, best, fit.chance)
+
+
+def _eps_of(fit: Calibration, size: float) -> Array:
+    """The theory's error for everything."""
+    return np.asarray(np.exp(unpruned(np.log(fit.alpha(size)))[0]))
+
+
+def _tabulated(log_alpha: Array, angle: Array, share: float, policy: str | Window) -> Array:
+    from scipy.interpolate import RegularGridInterpolator
+
+    from ..methods.theory.solve import learning_curve
+
+    a = _ticks(log_alpha, 0.4, 30)
+    t = _ticks(angle, 4.0, 14)
+    table = np.stack([np.log(learning_curve(np.exp(a), share, degrees, policy).error) for degrees in t], 1)
+    read = RegularGridInterpolator((a, t), table)
+    return np.asarray(np.exp(read(np.stack([log_alpha, angle], 1))))
+
+
+def _ticks(values: Array, step: float, most: int) -> Array:
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1e-9:
+        high = low + 1e-9 if low < 89.0 else low  # a table needs two ends
+        low = high - 1e-9
+    return np.linspace(low, high, int(np.clip(math.ceil((high - low) / step) + 1, 2, most)))

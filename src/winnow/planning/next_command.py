@@ -1,0 +1,93 @@
+"""What a plan leads to: the method, what it costs, and the line to type next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..artefacts import Source
+from ..engines import Engine
+from ..pruning.request import choose_method
+from ..training.recipe import Recipe
+from .resources import estimate
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What the method, its cost and its command line depend on."""
+
+    source: Source
+    method: str
+    model: Any
+    recipe: Recipe
+    seeds: int
+    match_iterations: float
+    called: str
+    seed: int
+    engine: Engine | None
+
+    def chosen(self, policy: str, keep: float) -> tuple[str, str]:
+        """The method for a policy, and its option on the command line."""
+        if self.method != "auto" or policy == "random":
+            return (self.method if self.method != "auto" else "random"), ""
+        early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
+        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, and covers below
+        name = choose_method(self.source.task, near, self.recipe.epochs, early).name
+        return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
+
+    def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
+        """The line to type; only what differs from the usual is said."""
+        usual, how = Recipe(), self.recipe
+        said = [f"winnow {start} {self.called} {goal}" + (f" --method {method}{extra}" if method != "auto" else "")]
+        said += [f"--model {self.model}"] if isinstance(self.model, str) and self.model != "auto" else []
+        for name in ("epochs", "batch", "optimizer", "lr"):
+            if getattr(how, name) != getattr(usual, name):
+                said.append(f"--{name} {getattr(how, name)}")
+        said += [f"--augment {word}" for word in how.augment]
+        said += [f"--seeds {self.seeds}"] if self.seeds != 3 else []
+        said += [f"--match-iterations {self.match_iterations:g}"] if self.match_iterations else []
+        return " ".join(said + ([f"--seed {self.seed}"] if self.seed else []))
+
+    def next(self, policy: str, keep: float, method: str, extra: str, own: bool) -> str:
+        """What to type next: the pruning, or a pilot of one's own network where a linear student stood in."""
+        if not own:
+            return self.command("--pilot", self.method, start="plan")
+        return "" if policy == "everything" else self.command(f"--keep {keep:g}", method, extra)
+
+    def caveats(self, policy: str) -> list[str]:
+        """What the forecast or the command line does not cover."""
+        said = []
+        if self.method not in ("auto", "random") and policy != "everything":
+            said.append(
+                f"The forecast is for that policy, not for {self.method}, which may keep other examples: nothing is "
+                "forecast of it but its cost."
+            )
+        usual = Recipe()
+        unsaid = [
+            name
+            for name in vars(usual)
+            if name not in ("epochs", "batch", "optimizer", "lr", "augment")
+            and getattr(self.recipe, name) != getattr(usual, name)
+        ]
+        unsaid += [] if isinstance(self.model, str) else ["model"]
+        if unsaid and policy != "everything":
+            said.append(f"The command line cannot say your {', '.join(unsaid)}: run it from Python with wn.prune.")
+        return said
+
+    def resources(self, method: str, keep: float, seconds_per_example: float | None) -> dict[str, Any]:
+        """What the method will need, in plain values."""
+        found = estimate(
+            self.source,
+            method=method,
+            model=self.model,
+            recipe=self.recipe,
+            seeds=self.seeds,
+            keep=keep,
+            match_iterations=self.match_iterations,
+            seconds_per_example=seconds_per_example,
+            engine=self.engine,
+        )
+        plain = {name: value for name, value in vars(found).items() if not name.startswith("_")}
+        return {**plain, "sentences": found.sentences()}

@@ -1,0 +1,188 @@
+"""Students of the pilot: anything that learns from a part of a pool and is asked about the rest.
+
+LinearStudent     logistic regression on principal components of the inputs or of an embedding; takes seconds
+NetworkStudent    the user's own network and recipe, trained by the one loop
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Signals, Source
+from ..core.errors import DivergedError, NotDefinedError
+from ..core.files import fingerprint
+from ..core.seeds import number as seed_number
+from ..models import build
+from ..models.identity import describe as describe_model
+from ..models.projection import SparseProjection
+from ..training import Feed, Recipe, predict, train
+
+__all__ = ["LinearStudent", "NetworkStudent", "Student", "labels_of", "linear"]
+
+COMPONENTS = 128  # of the inputs, for the linear student
+WIDE = 4096  # inputs longer than this are projected at random before their components are found
+LOOSE = 10.0  # inverse penalty of the linear student: near the largest margin, which the theory's student has
+ROUNDS = 1000  # iterations the linear student may take
+
+
+class Student(Protocol):
+    """Anything that learns from a part of the pool and is asked about all of it and about the held-out part."""
+
+    @property
+    def pool(self) -> Source:
+        """What it may learn from, sorted by id."""
+        ...
+
+    @property
+    def held(self) -> Source:
+        """What it is asked about, sorted by id."""
+        ...
+
+    @property
+    def varies(self) -> bool:
+        """Whether two trainings on the same examples differ."""
+        ...
+
+    @property
+    def key(self) -> object:
+        """What its results depend on beyond the examples trained on."""
+        ...
+
+    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
+        """Steps, seconds, logits of the held-out part and of the pool, after training on positions of the pool."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearStudent:
+    """Multinomial logistic regression on standardised components; convex, so no seed changes it."""
+
+    pool: Source
+    held: Source
+    pool_features: NDArray[np.float64]
+    held_features: NDArray[np.float64]
+    varies: bool = False
+
+    @cached_property
+    def key(self) -> object:
+        """What its results depend on beyond the examples trained on."""
+        return [self.pool.fingerprint, fingerprint(self.pool_features.tobytes(), self.held_features.tobytes()), LOOSE]
+
+    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
+        """Fit; a class that is not among the examples is never answered."""
+        import warnings
+
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
+
+        start = time.perf_counter()
+        labels = labels_of(self.pool)[where]
+        seen = np.unique(labels)
+        asked = (self.held_features, self.pool_features)
+        given = [np.full((len(x), len(self.pool.classes)), -1e6) for x in asked]
+        if seen.size == 1:
+            for table in given:
+                table[:, seen] = 0.0
+        else:
+            with threadpool_limits(1), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # on separable data the margin grows for ever
+                fitted = LogisticRegression(C=LOOSE, max_iter=ROUNDS).fit(self.pool_features[where], labels)
+                for table, x in zip(given, asked, strict=True):
+                    logits = fitted.decision_function(x)
+                    table[:, seen] = np.stack([-logits, logits], 1) / 2 if seen.size == 2 else logits
+        return 0, time.perf_counter() - start, given[0], given[1]
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStudent:
+    """The user's own network and recipe, each part trained as a proof on all the data would train a part of its size.
+
+    So the pilot's learning curve is the one a proof would find, and everything lies on it, further along.
+    """
+
+    pool: Source
+    held: Source
+    model: Any
+    recipe: Recipe
+    match_iterations: float
+    full: int  # examples of the whole source, which steps are matched to
+    seed: int
+    varies: bool = True
+
+    @cached_property
+    def key(self) -> object:
+        """What its results depend on beyond the examples trained on."""
+        return [
+            self.pool.fingerprint,
+            self.held.fingerprint,
+            describe_model(self.model),
+            self.recipe.settings(),
+            self.match_iterations,
+            self.full,
+            self.seed,
+        ]
+
+    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
+        """Train one fresh network; all trainings of a seed start from the same weights."""
+        feed = Feed(self.pool.at(where))
+        first = seed_number(self.seed, "pilot", "init", seed)
+        model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
+        steps = self.recipe.matched_steps(where.size, self.full, self.match_iterations)
+        done = train(model, feed, self.recipe, seed_number(self.seed, "pilot", "training", seed), steps=steps)
+        given = [predict(model, Feed(part, feed.scaling), self.recipe) for part in (self.held, self.pool)]
+        if not all(np.isfinite(logits).all() for logits in given):
+            raise DivergedError("a pilot training gives NaN or infinite outputs; lower lr of Recipe.")
+        return done.steps, done.seconds, given[0], given[1]
+
+
+def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) -> LinearStudent:
+    """The linear student, its components found on the pool alone."""
+    from threadpoolctl import threadpool_limits
+
+    if embeddings is None:
+        feed = Feed(pool)
+        tables = [_flat(part, seed) for part in (feed, Feed(held, feed.scaling))]
+    else:
+        tables = [embeddings.take(part.ids).embeddings.astype(np.float64) for part in (pool, held)]
+    mean = tables[0].mean(0)
+    tables = [table - mean for table in tables]
+    with threadpool_limits(1):  # sums split between threads round differently
+        if tables[0].shape[1] > COMPONENTS:
+            _, vectors = np.linalg.eigh(tables[0].T @ tables[0])
+            tables = [table @ vectors[:, -COMPONENTS:] for table in tables]
+    spread = tables[0].std(0)
+    live = spread > 1e-6 * spread.max(initial=0.0)  # the rest is rounding, which scaling would blow up
+    live = live if live.any() else np.ones_like(live)
+    scale = np.where(spread[live] > 0, spread[live], 1.0)
+    return LinearStudent(pool, held, tables[0][:, live] / scale, tables[1][:, live] / scale)
+
+
+def _flat(feed: Feed, seed: int) -> NDArray[np.float64]:
+    """Scaled inputs, a row an example, projected at random where they are too long for their components."""
+    import torch
+
+    length = int(np.prod(feed.source.shape))
+    sketch = SparseProjection(length, WIDE, seed) if length > WIDE else None
+    rows = []
+    for start in range(0, len(feed), 256):
+        x = feed.inputs(np.arange(start, min(start + 256, len(feed)))).flatten(1)
+        if sketch is not None:
+            out = torch.zeros(len(x), WIDE)
+            sketch.add(out, x, 0)
+            x = out
+        rows.append(x.numpy().astype(np.float64))
+    return np.concatenate(rows)
+
+
+def labels_of(source: Source) -> NDArray[np.int64]:
+    """Class numbers of a source that has them."""
+    if source.labels is None:
+        raise NotDefinedError(f"a pilot needs labels, and source {source.name!r} has none.")
+    return np.asarray(source.labels)

@@ -1,0 +1,272 @@
+"""plan: before anything is spent, what to keep, how far, and what to expect of it.
+
+    a pilot on part of the training data -> the theory calibrated -> checked on held-out pilot points -> advice
+
+The link from theory to data is an estimate (`forecast`); how well it forecast pilot points it was not fitted to is
+part of the answer (`verdict`). Where the pilot's measurements contradict it, the advice follows the measurements.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..artefacts import Signals, Source, record
+from ..artefacts.plan import Plan
+from ..artefacts.source import positions_of
+from ..core import checks
+from ..core.errors import InputError
+from ..core.run import Run
+from ..engines import Engine, Local, engine_of
+from ..engines.local import describe as describe_engine
+from ..evaluation.evaluate import network_of
+from ..evaluation.test_sets import trainable
+from ..models.identity import describe
+from ..pruning.request import choose_method
+from ..selectors.method_string import parse_method
+from ..training.recipe import Recipe, recipe_of
+from .next_command import Options
+from .pilot import Pilot, parts, run_pilot
+from .pilot_students import NetworkStudent, Student, labels_of, linear
+from .recommendation import advice_of, calibration_of, choice_of, failed, forecasts_of, how_far, pilot_of
+from .verdict import checks_of, considering, forecaster, judge
+
+__all__ = ["plan"]
+
+OWNER = "plan"
+SMALLEST = 200  # examples in a pool: an eighth of fewer says nothing
+QUICK_POOL, PILOT_POOL, HELD = 4000, 5000, 2000  # at most
+SHARE = 4  # a pool for the user's network, and a held-out part, are at most one part in so many
+
+
+def plan(
+    source: Source,
+    *,
+    pilot: bool = False,
+    pilot_size: int | None = None,
+    pilot_seeds: int = 3,
+    tolerance: float = 0.01,
+    method: str = "auto",
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 3,
+    match_iterations: float = 0.0,
+    embeddings: Signals | ArrayLike | None = None,
+    called: str | None = None,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+) -> Plan:
+    """Forecast what pruning would do, before it is done.
+
+    The forecast joins the perceptron theory of pruning to a small pilot. It is an estimate: `trust`, `reasons` and
+    `checks` of the result say how well it forecast pilot points that it had not seen. Classification only; other
+    tasks get resources and a method.
+
+    Parameters
+    ----------
+    source
+        The training data. Test data are never opened.
+    pilot
+        Whether the pilot trains your own network; otherwise a linear student, which takes seconds, stands in.
+    pilot_size
+        Examples in the pilot's pool; a quarter of the data, at most 5,000, unless given.
+    pilot_seeds
+        Draws and trainings of each part of the pool.
+    tolerance
+        Accuracy that may be lost.
+    method
+        What would be run, as for `prune`; `auto` follows the forecast.
+    model, recipe, seeds, match_iterations
+        The network, its training, how many to observe and how steps are matched, as for `prune` and its proof. A
+        pilot training costs `match_iterations` of a training on everything, and its size's share of the rest.
+    embeddings
+        What the linear student sees instead of the inputs: Signals with embeddings, or rows in the source's order.
+    called
+        What to call the data in the command line; the source's name unless given.
+    seed
+        Decides everything random.
+    out
+        A run directory: pilot trainings are kept there one by one, and so are `plan.json` and `plan.png`.
+    engine
+        Where trainings run.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if not isinstance(pilot, bool):
+        raise InputError(f"pilot of {OWNER} must be True or False; got {pilot!r}.")
+    if not (out is None or isinstance(out, Run | str | Path)):
+        raise InputError(f"out of {OWNER} must be a directory; got {out!r}.")
+    if called is not None and not isinstance(called, str):
+        raise InputError(f"called of {OWNER} must be a text; got {called!r}.")
+    how = recipe_of(OWNER, recipe)
+    checks.number("tolerance", OWNER, tolerance, low=0, high=1, open_low=True, open_high=True)
+    checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
+    checks.integer("pilot_seeds", OWNER, pilot_seeds, low=2)
+    checks.integer("seeds", OWNER, seeds, low=1)
+    checks.integer("seed", OWNER, seed, low=0)
+    if pilot_size is not None and not pilot:
+        raise InputError(f"pilot_size of {OWNER} is for pilot=True; got {pilot_size!r} without it.")
+    if method != "auto":
+        parse_method(method)
+    seen = _embeddings(source, embeddings)
+    sizes = _sizes(source, pilot, pilot_size)
+    if sizes is not None:
+        trainable(OWNER, source)
+    network = network_of(source, model) if pilot and sizes else model
+    runner = engine_of(OWNER, Local(workers=1) if engine is None and not pilot else engine)
+    settings = {
+        "pilot": pilot,
+        "pool": sizes,
+        "pilot_seeds": pilot_seeds,
+        "tolerance": tolerance,
+        "method": method,
+        "model": describe(model),
+        "recipe": how.settings(),
+        "seeds": seeds,
+        "match_iterations": match_iterations,
+        "embeddings": None if seen is None else seen.fingerprint,
+        "seed": seed,
+        **describe_engine(runner),
+    }
+    asked = {"command": "plan", "source": source.fingerprint, **settings}
+    name = shlex.quote(source.name) if called is None else called
+    options = Options(source, method, model, how, seeds, float(match_iterations), name, seed, engine)
+    with Run.opened(out, asked) as run:
+        about = record("plan", settings, {"source": source.provenance})
+        if sizes is None:
+            made = _without_forecast(options, tolerance, about)
+        else:
+            pool, held = parts(source, *sizes, seed)
+            student: Student = (
+                NetworkStudent(pool, held, network, how, float(match_iterations), len(source), seed)
+                if pilot
+                else linear(pool, held, seen, seed)
+            )
+            measured = run_pilot(student, pilot_seeds, seed, run, runner)
+            made = _forecast(options, measured, tolerance, pilot, about)
+        if run.path is not None:
+            from ..report.plan_figure import draw_plan
+
+            made.save(run.path)
+            draw_plan(made.values(), run.path / "plan.png")
+    return made
+
+
+def _embeddings(source: Source, given: Signals | ArrayLike | None) -> Signals | None:
+    """Embeddings by id, of every example."""
+    if given is None or isinstance(given, Signals):
+        if given is not None:
+            given.array("embeddings", OWNER)
+            positions_of(given.ids, source.ids, f"embeddings of {OWNER}")
+        return given
+    rows = checks.array("embeddings", OWNER, given, ndim=2, rows=len(source), dtype=np.float32)
+    return Signals(source.ids, {"embeddings": rows}, source.task, source.labels, source.classes)
+
+
+def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] | None:
+    """Examples of the pool and of the held-out part; None where nothing can be forecast."""
+    if source.task != "classification":
+        return None
+    n = len(source)
+    held = min(HELD, n // SHARE)
+    if wanted is None:
+        pool = min(PILOT_POOL, n // SHARE) if pilot else min(QUICK_POOL, n - held)
+    elif n - held < SMALLEST:
+        pool = 0  # whatever was asked for: there are too few for any
+    else:
+        pool = checks.integer("pilot_size", OWNER, wanted, low=SMALLEST, high=n - held)
+    if pool >= SMALLEST and pool + held <= n:
+        return pool, held
+    if pilot:
+        hint = f", or give a pilot_size from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
+        raise InputError(
+            f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data to ask about; "
+            f"source {source.name!r} has {n}. Leave pilot out{hint}."
+        )
+    return None
+
+
+def _without_forecast(options: Options, tolerance: float, about: dict[str, Any]) -> Plan:
+    """Resources and a method, where the theory has nothing to say."""
+    source = options.source
+    why = {
+        "regression": "the target is a number, and the theory of pruning is about classes",
+        "unlabelled": "there are no labels, and the theory of pruning is about classes",
+    }.get(source.task, f"{len(source):,} examples are too few for a pilot")
+    early = max(1, round(0.1 * options.recipe.epochs)) * options.recipe.batches(len(source))
+    chosen = choose_method(source.task, None, options.recipe.epochs, early)
+    method = chosen.name if options.method == "auto" else options.method
+    advice = [f"Nothing is forecast: {why}."]
+    advice += [f"Winnow would take {method}: {chosen.why}."] if options.method == "auto" else []
+    advice += ["The figures below are for half of the data."]
+    return Plan(
+        tuple(advice),
+        None,
+        0.5,
+        tolerance,
+        resources=options.resources(method, 0.5, None),
+        method=method,
+        command=options.command("--keep 0.5", method),
+        provenance=about,
+    )
+
+
+def _forecast(options: Options, pilot: Pilot, tolerance: float, own: bool, about: dict[str, Any]) -> Plan:
+    """Calibrate, check, choose and say."""
+    source = options.source
+    share = np.bincount(labels_of(source)).max() / len(source)
+    found, seen = forecaster(pilot, 1 - float(share), options.seed)
+    held_out = checks_of(pilot, seen, found, 1 - float(share))
+    verdict = judge(pilot, seen, found, held_out, own, len(source))
+    rows = forecasts_of(found, len(source), held_out)
+    table = {(row.policy, row.keep): row for row in rows}
+    policy, keep = choice_of(table, tolerance, verdict, held_out)
+    if options.method == "random" and policy not in ("everything", "random"):
+        policy, keep = how_far(table, tolerance, lambda _: ("random",))
+    alone = how_far(table, tolerance, lambda _: ("random",))[1]
+    method, extra = options.chosen("random" if policy == "everything" else policy, keep)
+    best = table["random" if policy == "everything" else policy, keep]
+    verdict = considering(verdict, keep, best.accuracy - table["random", 1.0].accuracy)
+    pace = pilot.seconds_per_example(options.recipe.batch) if own else None
+    about_pilot = pilot_of(pilot, own, len(source))
+    return Plan(
+        advice=(
+            *advice_of(
+                policy,
+                table,
+                keep,
+                alone,
+                tolerance,
+                len(source),
+                verdict,
+                own,
+                failed(held_out),
+                about_pilot["curve"],
+                1 - float(share),
+            ),
+            *options.caveats(policy),
+        ),
+        policy=policy,
+        keep=keep,
+        tolerance=tolerance,
+        expected=best.accuracy,
+        interval=(best.low, best.high),
+        full=table["random", 1.0].accuracy,
+        random=table["random", keep].accuracy,
+        random_keep=alone,
+        forecasts=rows,
+        calibration=calibration_of(found, len(source), 1 - float(share)),
+        checks=tuple(held_out),
+        trust=verdict.trust,
+        reasons=verdict.reasons,
+        pilot=about_pilot,
+        resources={} if policy == "everything" else options.resources(method, keep, pace),
+        method="" if policy == "everything" else method,
+        command=options.next(policy, keep, method, extra, own),
+        provenance=about,
+    )

@@ -1,0 +1,209 @@
+"""From forecasts to advice: which policy, how far, and the sentences that say so.
+
+The rules: take the smallest fraction of the grid at which the best policy is forecast within the tolerance of
+everything, with every larger fraction within it too; among policies that are forecast alike take the simplest; of
+rankings consider only those whose forecast came out on the pilot; where the pilot contradicted the theory's order, take
+what it measured to be best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..artefacts.plan import Check, Forecast, percent
+from .forecast import KEEPS
+from .pilot import PRUNED, Pilot
+from .verdict import CLEAR, Forecaster, Verdict
+
+__all__ = ["advice_of", "calibration_of", "choice_of", "failed", "forecasts_of", "how_far", "pilot_of"]
+
+NORMAL = 1.959964  # standard deviations on either side that hold 95 %
+POLICIES = ("random", "hard", "easy", "window")  # the simplest first: it is taken when the others are no better
+WORDS = {
+    "hard": "the hard examples",
+    "easy": "the easy examples",
+    "random": "a random part",
+    "window": "the examples in between, neither the hardest nor the easiest",
+}
+Table = Mapping[tuple[str, float], Forecast]
+
+
+def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tuple[Forecast, ...]:
+    """Accuracy and its 95 % interval for every policy and fraction, and for everything (`random`, fraction 1).
+
+    The variance is that of the bootstrap, plus the spread between the two forms, plus the mean square miss on
+    held-out pilot points of the same kind: random, or ranked and nearest in the fraction kept.
+    """
+
+    def missed(policy: str, keep: float) -> float:
+        alike = [check for check in held_out if (check.policy == "random") == (policy == "random")]
+        near = min(abs(math.log(check.keep / keep)) for check in alike)
+        return float(np.mean([c.miss**2 for c in alike if abs(math.log(c.keep / keep)) <= near + 1e-9]))
+
+    rows = []
+    for policy, keep in [("random", 1.0), *((policy, keep) for keep in KEEPS for policy in POLICIES)]:
+        errors, spread = found.error(size, keep, policy)
+        half = NORMAL * math.sqrt(float(errors[1:].var()) + spread**2 + missed(policy, keep))
+        accuracy = 1 - float(errors[0])
+        rows.append(Forecast(keep, policy, accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half)))
+    return tuple(rows)
+
+
+def choice_of(table: Table, tolerance: float, verdict: Verdict, held_out: Sequence[Check]) -> tuple[str, float]:
+    """The policy and fraction to advise; `everything` where nothing holds the tolerance or nothing was learnt.
+
+    A ranking is considered only where the pilot tried it: at its forecast's nearest held-out point it must have come
+    out as forecast (for the window, hard and easy must), and not below the smallest fraction tried.
+    """
+    if not verdict.learns:
+        return "everything", 1.0
+
+    def held(policy: str, keep: float) -> bool:
+        tried = [check for check in held_out if check.policy == policy]
+        return min(tried, key=lambda check: abs(math.log(check.keep / keep))).hit
+
+    def allowed(keep: float) -> Sequence[str]:
+        if verdict.instead:
+            return (verdict.instead[min(verdict.instead, key=lambda measured: abs(measured - keep))],)
+        if not verdict.ranks or keep < min(PRUNED):
+            return ("random",)
+        good = [policy for policy in ("hard", "easy") if held(policy, keep)]
+        return ("random", *good, *(("window",) if len(good) == 2 else ()))
+
+    return how_far(table, tolerance, allowed)
+
+
+def failed(held_out: Sequence[Check]) -> bool:
+    """Whether the forecast of some ranking missed."""
+    return any(not check.hit for check in held_out if check.policy != "random")
+
+
+def how_far(table: Table, tolerance: float, allowed: Callable[[float], Sequence[str]]) -> tuple[str, float]:
+    """The smallest fraction whose best allowed policy holds the tolerance, as do all larger ones."""
+    least = table["random", 1.0].accuracy - tolerance
+    found = ("everything", 1.0)
+    for keep in KEEPS:
+        best = max(table[policy, keep].accuracy for policy in allowed(keep))
+        if best < least:
+            break
+        found = (next(p for p in allowed(keep) if table[p, keep].accuracy >= best - CLEAR), keep)
+    return found
+
+
+def advice_of(
+    policy: str,
+    table: Table,
+    keep: float,
+    alone: float,
+    tolerance: float,
+    size: int,
+    verdict: Verdict,
+    own: bool,
+    missed: bool,
+    curve: Sequence[Mapping[str, Any]],
+    chance: float,
+) -> tuple[str, ...]:
+    """The advice in sentences.
+
+    `missed` says whether the forecast of some ranking failed on the pilot, `curve` is its learning curve, `chance` the
+    error of always saying the largest class.
+    """
+    full, points = table["random", 1.0], f"{100 * tolerance:.2g} point{'s' if tolerance > 0.01 else ''}"
+    everything = f"{percent(full.accuracy)} ({100 * full.low:.1f} to {100 * full.high:.1f})"
+    said = []
+    if not verdict.learns:
+        return (
+            "Nothing is advised: in the pilot more data did not lower the error, so the theory has no hold. "
+            f"Its {curve[0]['size']:,} examples did as well ({percent(curve[0]['accuracy'])}) as its "
+            f"{curve[-1]['size']:,} ({percent(curve[-1]['accuracy'])}); always saying the largest class scores "
+            f"{percent(1 - chance)}.",
+        )
+    if policy == "everything":
+        said.append(
+            f"Keep everything: {KEEPS[0]:.0%} is not forecast within {points} of the {everything} expected of all "
+            f"{size:,}."
+        )
+    else:
+        best, random = table[policy, keep], table["random", keep]
+        beside = "" if policy == "random" else f" and {percent(random.accuracy)} for a random {keep:.0%}"
+        begin = "Keep" if own else "For a linear student: keep"
+        said.append(
+            f"{begin} {WORDS[policy]}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
+            f"({100 * best.low:.1f} to {100 * best.high:.1f}), against {everything} for everything{beside}."
+        )
+        reach = f"Random alone may go down to {alone:.0%}." if alone < 1 else "Random alone holds it at no fraction."
+        said.append(
+            f"Down to there every fraction is forecast within {points} of everything; the interval allows a loss of "
+            f"{100 * max(0.0, full.accuracy - best.low):.1f}."
+            + (
+                " No ranking is forecast to do clearly better."
+                if policy == "random" and verdict.ranks and not verdict.instead and not missed
+                else ""
+            )
+            + ("" if policy == "random" else f" {reach}")
+        )
+    if verdict.instead:
+        said.append(
+            "The pilot contradicts the theory's order: which examples to keep follows what it measured; how far, and "
+            "the accuracy, still come from the forecast."
+        )
+    elif verdict.learns and not verdict.ranks:
+        said.append("Probes do not agree which examples are hard, so only random subsets are considered.")
+    elif verdict.learns and missed:
+        said.append("Rankings are considered only where the pilot came out as forecast, at its nearest point.")
+    if not own:
+        said.append("All of this is about a linear student: your network may need the opposite, which --pilot tells.")
+    return tuple(said)
+
+
+def calibration_of(found: Forecaster, size: int, chance: float) -> dict[str, Any]:
+    """What was fitted, in plain values, with 95 % bootstrap intervals."""
+    forms = {
+        fit.form: {
+            "dimension": float(fit.dimension[0]),
+            "dimension_interval": _ends(fit.dimension),
+            "exponent": float(fit.exponent[0]),
+            "exponent_interval": _ends(fit.exponent),
+            "floor": float(fit.floor[0]),
+            "floor_interval": _ends(fit.floor),
+            "weight": float(fit.weight[0]),
+        }
+        for fit in found.fits
+    }
+    return {
+        "forms": forms,
+        "chance": chance,
+        "reliability": float(found.reliability[0]),
+        "reliability_interval": _ends(found.reliability),
+        "angle": float(found.angle[0]),
+        "angle_interval": _ends(found.angle),
+        "probe_angle": float(found.probe_angle(size)[0]),
+    }
+
+
+def _ends(values: Any) -> list[float]:
+    return [float(end) for end in np.quantile(values[1:], (0.025, 0.975))]
+
+
+def pilot_of(pilot: Pilot, own: bool, size: int) -> dict[str, Any]:
+    """What the pilot was, in plain values, with its random learning curve (mean accuracy by size)."""
+    curve = [
+        {"size": looks[0].size, "accuracy": float(np.mean([look.correct.mean() for look in looks]))}
+        for (policy, _), looks in pilot.looks.items()
+        if policy == "random"
+    ]
+    return {
+        "student": "your own network" if own else "a linear student",
+        "own_network": own,
+        "pool": pilot.pool,
+        "held": pilot.held,
+        "trainings": sum(len(looks) for looks in pilot.looks.values()),
+        "seconds": pilot.seconds,
+        "examples": size,
+        "factor": size / pilot.pool,
+        "curve": curve,
+    }

@@ -1,0 +1,257 @@
+"""estimate: what time, memory and disk a pruning will need, before anything is trained.
+
+Trainings and passes over the data are counted as `signals.observing` makes them; each is so many examples times
+measured seconds an example. With n examples, E epochs, p the seconds of an example in an optimiser step, l in a look
+without gradients, g in a gradient of its own and r in being read and scaled:
+
+    watched training     n (r + E p + E l if outputs are recorded + g if gradients are + l if embeddings are)
+    ensemble member      n ((1 + m) r + m E p + l), trained on a share m of the examples and asked about all
+    training to prove    steps x (examples / batches) x p
+
+Jobs side by side take ceil(jobs / workers) rounds. Payback follows the ledger, which counts the seconds of every job,
+side by side or not. Memory is the largest stage's: copies are counted where the code makes them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..artefacts import Source
+from ..core import checks
+from ..core.errors import InputError
+from ..core.units import bytes_text, seconds_text
+from ..engines import Engine, Local, engine_of
+from ..engines.local import describe as describe_engine
+from ..pruning.request import request_of
+from ..signals.gradients import CHUNK_NUMBERS
+from ..training import Recipe
+from ..training.recipe import recipe_of
+from .pace import Pace, choosing, measured
+from .workload import INSIDE, Counts, counts_of, network_of
+
+__all__ = ["Resources", "estimate"]
+
+OWNER = "estimate"
+LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, where its seconds are given and nothing is measured
+START = 5.0  # seconds in which a worker has imported torch
+TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process that has hardly begun; of a worker, its libraries shared
+POINT = 36  # bytes that the greediest selector (graph) holds of each number of an embedding
+BLOCKS = 128 << 20  # bytes of the blocks of a kernel, and of what is made of them
+HEADER, TABLE, RECORD = 480, 1500, 120  # bytes of a signals file, a table and a record of a step, beside the numbers
+ORIGIN = 2750  # bytes that a subset says of the scores, and of the signals, it came from
+DICTIONARY = 1 << 20  # bytes at which a column's dictionary in parquet is full
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What finding a subset and training on it will need.
+
+    Parameters
+    ----------
+    method, examples, kept
+        What was asked about; `auto` has become a name.
+    trainings, workers
+        Trainings that observing takes, and processes they share.
+    seconds_per_example
+        Of one example in one optimiser step, measured or given; NaN where nothing is trained.
+    seconds_observe
+        From start to end, with the workers side by side.
+    seconds_select
+        Scoring and selecting; 0 stands for methods that only sort.
+    seconds_train_full, seconds_train_subset
+        One training on everything and on the subset; NaN without labels.
+    pays_after
+        After how many trainings on the subset its finding is paid back; None where it never is.
+    memory_bytes
+        At the largest stage, all processes together.
+    disk_bytes
+        What the run directory of `prune` will hold.
+    parts
+        Rows of a table, name and amount; a name starts with `time` (seconds), `memory` or `disk` (bytes).
+    """
+
+    method: str
+    examples: int
+    kept: int
+    trainings: int
+    workers: int
+    seconds_per_example: float
+    seconds_observe: float
+    seconds_select: float
+    seconds_train_full: float
+    seconds_train_subset: float
+    pays_after: int | None
+    memory_bytes: int
+    disk_bytes: int
+    parts: tuple[tuple[str, float], ...]
+
+    def sentences(self) -> list[str]:
+        """The same in plain words."""
+        find = f"Finding {self.kept:,} of {self.examples:,} examples by {self.method} "
+        if self.trainings:
+            many = "1 training" if self.trainings == 1 else f"{self.trainings} trainings"
+            side = f", {self.workers} at a time" if self.workers > 1 else ""
+            find += f"takes {many}{side}: about {seconds_text(self.seconds_observe)}"
+        else:
+            find += f"trains nothing: about {seconds_text(self.seconds_observe)} to look at them"
+        chosen = f" and {seconds_text(self.seconds_select)} to choose." if self.seconds_select else "."
+        out = [find + chosen]
+        if math.isnan(self.seconds_train_full):
+            out.append("Without labels no training can show what the subset is worth.")
+        else:
+            full, less = seconds_text(self.seconds_train_full), seconds_text(self.seconds_train_subset)
+            out.append(f"One training then takes about {less} instead of {full}.")
+            after = self.pays_after
+            out.append(
+                "The time to find it is never paid back."
+                if after is None
+                else f"That pays after {after:,} training{'' if after == 1 else 's'}."
+            )
+        out.append(f"Memory: about {bytes_text(self.memory_bytes)} at most.")
+        out.append(f"Disk: about {bytes_text(self.disk_bytes)} in the run directory.")
+        return out
+
+
+def estimate(
+    source: Source,
+    *,
+    method: str,
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int = 3,
+    keep: float,
+    match_iterations: float = 0.0,
+    seconds_per_example: float | None = None,
+    engine: Engine | None = None,
+) -> Resources:
+    """What time, memory and disk finding a subset and training on it will need.
+
+    Nothing is trained but a few batches, in a couple of seconds, to time them.
+
+    Parameters
+    ----------
+    source, method, model, recipe, seeds, keep, engine
+        As for `prune`, with its usual balance.
+    match_iterations
+        Of the training on the subset, as for `evaluate`.
+    seconds_per_example
+        Of one example in one optimiser step; measured unless given. A look is then counted as a third of it, a
+        gradient of its own as three of it, and what else is measured as nothing; selectors are timed all the same.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")
+    kept = checks.size_from(OWNER, len(source), checks.fraction("keep", OWNER, keep))
+    checks.integer("seeds", OWNER, seeds, low=1)
+    factor = checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
+    how, runner = recipe_of(OWNER, recipe), engine_of(OWNER, engine)
+    if seconds_per_example is not None:
+        checks.number("seconds_per_example", OWNER, seconds_per_example, low=0, open_low=True)
+    request = request_of(source, keep, None, method, "auto", model, how, seeds, 0, {})
+    network = network_of(source, request)
+    counts = counts_of(source, request, network, kept, runner)
+    if seconds_per_example is None:
+        threads = describe_engine(runner)["threads"]
+        pace = next(Local(workers=1, threads=threads).map(measured, [(source, network, how, counts)]))[1]
+    else:
+        given = seconds_per_example
+        pace = Pace(given, 0.0 if network is None else LOOK * given, GRADIENT * given)
+    work, wall = _observing(counts, pace)
+    select_seconds = choosing(source, request, counts)
+    full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, pace)
+    memory, disk = _memory(counts), _disk(source, counts)
+    spent, saved = sum(work.values()) + select_seconds, full - less
+    times = {
+        **{f"{name}, all jobs": seconds for name, seconds in work.items()},
+        "observe": wall,
+        "select": select_seconds,
+    }
+    times |= {"train on everything": full, "train on the subset": less}
+    return Resources(
+        request.method.name,
+        len(source),
+        kept,
+        counts.watched + counts.members,
+        counts.workers,
+        math.nan if source.task == "unlabelled" else pace.step,
+        wall,
+        select_seconds,
+        full,
+        less,
+        max(1, math.ceil(spent / saved)) if saved > 0 else None,
+        round(max(memory.values())),
+        round(sum(disk.values())),
+        tuple(
+            (f"{kind}: {name}", amount)
+            for kind, rows in (("time", times), ("memory", memory), ("disk", disk))
+            for name, amount in rows.items()
+        ),
+    )
+
+
+def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
+    """Seconds of all jobs by what they do, and seconds from start to end."""
+    n, passes = counts.n, counts.watched + (not counts.watched and counts.embedded)
+    seeds = {
+        "making ready": passes * n * pace.ready,
+        "training": counts.watched * counts.epochs * n * pace.step,
+        "recording": counts.watched * counts.epochs * n * pace.look if counts.dynamics else 0.0,
+        "gradients": counts.watched * n * pace.gradient if counts.gradients or counts.tangents else 0.0,
+        "embeddings": counts.embedded * n * pace.look,
+    }
+    member = n * ((1 + INSIDE) * pace.ready + INSIDE * counts.epochs * pace.step + pace.look)
+    work = {**seeds, "ensemble": counts.members * member}
+    wall = START if counts.workers > 1 else 0.0
+    for jobs, seconds in ((counts.watched or 1, sum(seeds.values())), (counts.members or 1, work["ensemble"])):
+        wall += math.ceil(jobs / counts.workers) * seconds / jobs
+    return {name: seconds for name, seconds in work.items() if seconds}, wall
+
+
+def _trainings(counts: Counts, recipe: Recipe, factor: float, pace: Pace) -> tuple[float, float]:
+    steps = recipe.matched_steps(counts.kept, counts.n, factor)
+    return recipe.epochs * counts.n * pace.step, steps * counts.kept / recipe.batches(counts.kept) * pace.step
+
+
+def _memory(counts: Counts) -> dict[str, float]:
+    """Bytes of each stage, all processes together; what the caller holds already is not counted."""
+    n, many = counts.n, counts.workers > 1
+    names = n * (counts.name + counts.label)
+    size = max(1, counts.parameters)
+    rows = max(1, min(256, CHUNK_NUMBERS // size))
+    gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients or counts.tangents else 0
+    network = 16 * size + 8 * counts.batch * counts.activations  # weights, gradients, two moments; a batch both ways
+    feeds = counts.held * (2 * INSIDE + 1 if counts.members else 1)
+    job = feeds + 2.25 * n * counts.recorded + max(network, gradients) + 6 * names
+    points = POINT * n * counts.dim if counts.embedded else 0
+    points += 2 * counts.signals + BLOCKS if counts.tangents else 0  # seeds side by side, then class by class
+    idle = TORCH + counts.workers * WORKER if many else TORCH
+    return {
+        "observing": idle + counts.held * (2 if many else 1) + counts.signals + counts.workers * job,
+        "joining seeds": idle + counts.held + 3 * counts.signals + 6 * names,
+        "scoring and selecting": idle + 4 * counts.signals + 8 * names + points,
+    }
+
+
+def _disk(source: Source, counts: Counts) -> dict[str, float]:
+    """Bytes of the files of a run."""
+    n = counts.n
+    files = counts.watched + counts.members + (not counts.watched and counts.embedded)
+    classes = len("".join(source.classes)) + 4 * len(source.classes)
+    width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
+    labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0
+    scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE
+    return {
+        "signals": counts.signals + files * (n * (counts.text + counts.label) + HEADER + classes + 4 * counts.epochs),
+        "scores": scores if counts.scored else 0.0,
+        "subset": _column(counts.kept, width, counts.kept) + TABLE + ORIGIN * (counts.scored + (files > 0)) + classes,
+        "records": (files + counts.scored + 1) * RECORD + 550,
+    }
+
+
+def _column(n: int, width: float, distinct: int) -> float:
+    """Bytes of a parquet column: a dictionary and places in it, plain values once the dictionary is full."""
+    place = math.ceil(math.log2(max(2, distinct))) / 8
+    if distinct * width <= DICTIONARY:
+        return distinct * width + n * place
+    return n * width + DICTIONARY / width * place

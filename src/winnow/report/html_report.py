@@ -1,0 +1,92 @@
+"""Write the report: read, put the sections together, fill the templates, and let the file appear whole."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..artefacts import Study
+from ..core.errors import InputError
+from ..core.files import atomic
+from .saved_run import Saved, read_run
+
+__all__ = ["write_run_report", "write_study_report"]
+
+
+def write_study_report(study: Study, path: str | Path) -> Path:
+    """Write the report of a study alone: no galleries and no histograms, which belong to a run.
+
+    Parameters
+    ----------
+    study
+        The study.
+    path
+        The HTML file to write.
+    """
+    if not isinstance(study, Study):
+        raise InputError(f"study of write_study_report must be a Study; got {type(study).__name__}.")
+    return _write(Saved(study), Path(path))
+
+
+def write_run_report(run_dir: str | Path, path: str | Path | None = None) -> Path:
+    """Write the report of a finished run.
+
+    Parameters
+    ----------
+    run_dir
+        The directory of the run.
+    path
+        The HTML file to write; `report.html` in the run's directory unless given.
+    """
+    return _write(read_run(run_dir), Path(run_dir) / "report.html" if path is None else Path(path))
+
+
+def _write(saved: Saved, path: Path) -> Path:
+    if path.is_dir():
+        raise InputError(f"path of the report must be a file to write; {path} is a directory.")
+    return written(render(saved), path)
+
+
+def written(text: str, path: Path) -> Path:
+    """The file, once the text is in it."""
+    with atomic(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return path
+
+
+def render(saved: Saved) -> str:
+    """The page as text."""
+    from .sections import page
+
+    return filled("report.html", page(saved))
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """A template with its values, our style and our one script."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("winnow.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = _text(environment, "copy.js")
+    own = {"css": _text(environment, "report.css"), "script": script, "script_hash": _hash(script)}
+    return environment.get_template(template).render(**values, **own) + "\n"
+
+
+def _text(environment: Any, name: str) -> Any:
+    """One of our own files, put into the page as it is."""
+    from markupsafe import Markup
+
+    return Markup(environment.loader.get_source(environment, name)[0].strip())
+
+
+def _hash(script: str) -> str:
+    """What the page's policy calls its one script by, so that no other script can run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,73 @@
+"""How numbers, durations and names are written, in sentences, tables and figures alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..artefacts import Interval, Study
+from ..core.units import GAP, MINUS
+
+__all__ = ["Units", "method_of", "name_for_axis"]
+
+LONGEST_NAME = 22
+
+
+@dataclass(frozen=True)
+class Units:
+    """How a metric is written: accuracies in per cent with differences in points, R2 as it is."""
+
+    word: str
+    axis: str
+    scale: float
+    digits: int
+    percent: bool
+
+    @classmethod
+    def of(cls, study: Study) -> Units:
+        """The units of a study's metric."""
+        if study.metric == "accuracy":
+            return cls("accuracy", "accuracy, %", 100.0, 1, True)
+        return cls("R\N{SUPERSCRIPT TWO}", "R\N{SUPERSCRIPT TWO}", 1.0, 3, False)
+
+    def number(self, value: float, sign: bool = False) -> str:
+        """A value or difference without its unit; `sign` writes the plus too."""
+        text = f"{abs(value) * self.scale:.{self.digits}f}"
+        if not float(text):
+            return text
+        return (MINUS if value < 0 else "+" if sign else "") + text
+
+    def level(self, value: float) -> str:
+        """A value of the metric."""
+        return self.number(value) + (f"{GAP}%" if self.percent else "")
+
+    def size(self, value: float) -> str:
+        """How large a difference is, without its sign."""
+        text = self.number(abs(value))
+        if not self.percent:
+            return text
+        return f"{text}{GAP}point" + ("" if text == "1.0" else "s")
+
+    def spread(self, got: Interval) -> str:
+        """Mean and interval of the metric."""
+        if math.isnan(got.low):
+            return self.level(got.centre)
+        text = f"{self.number(got.centre)} \N{PLUS-MINUS SIGN} {self.number(got.half_width)}"
+        return text + (f"{GAP}%" if self.percent else "")
+
+    def ends(self, gap: Interval) -> str:
+        """The ends of a difference's interval."""
+        if math.isnan(gap.low):
+            return "one seed: no interval"
+        return f"{self.number(gap.low, True)} to {self.number(gap.high, True)}"
+
+
+def method_of(arm: str) -> str:
+    """The method in an arm's name: what stands before the last @."""
+    return arm.rpartition("@")[0] or arm
+
+
+def name_for_axis(name: str) -> str:
+    """A name from the data, short and printable enough to stand in a figure."""
+    clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -1,0 +1,122 @@
+"""Quotas around any selector: no class, or cluster where there are no classes, falls below its floor.
+
+`balance=b` in [0, 1] guarantees each of K classes at least b times its equal share, size / K, or all it has if
+that is less. The selector first fills every class's floor from that class alone, then the rest from whatever is
+left of all. A selector whose weights stand for all that it chose from (`by_group`) is told how many to keep of each
+class instead: its floor and a part of the rest, in proportion to what the class has left. The floors of classes too
+small for theirs are shared out over the others, so b = 1 means as equal as the data allow; everything sums exactly to
+the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.quotas import class_balance, floors, in_proportion
+from ..core.seeds import number
+from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
+from .pool import Choice, Pool
+
+__all__ = ["class_names", "combine", "groups_of"]
+
+
+def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:
+    """Names of the classes, or their numbers where they have none."""
+    return classes or tuple(str(number) for number in range(int(labels.max()) + 1))
+
+
+def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The group of each example and the groups' names: classes, or clusters of the embeddings."""
+    if pool.labels is not None and pool.labelled:
+        return np.asarray(pool.labels, dtype=np.int64), class_names(pool.classes, pool.labels)
+    embeddings = pool.observed.embeddings
+    k = min(DEFAULT_CLUSTERS, pool.n)
+    centroids = spherical_centroids(embeddings, k, seed, "balance")
+    return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
+
+
+def combine(
+    function: Callable[..., Choice],
+    pool: Pool,
+    size: int,
+    balance: float,
+    *,
+    seed: int,
+    parameters: Mapping[str, Any],
+    by_group: bool = False,
+) -> Choice:
+    """Run a selector under quotas.
+
+    Parameters
+    ----------
+    function
+        The selector.
+    pool
+        What to choose from; with embeddings where it has no class labels.
+    size
+        How many to keep.
+    balance
+        b above.
+    seed
+        For the selector and the clusters.
+    parameters
+        Of the selector.
+    by_group
+        Whether groups are chosen from once each, as the registry says.
+    """
+    group, names = groups_of(pool, seed)
+    members = [np.flatnonzero(group == number) for number in range(len(names))]
+    counts = np.array([part.size for part in members])
+    floor = floors(counts, size, balance)
+    about: dict[str, Any] = {
+        "balance": balance,
+        "groups": "classes" if pool.labelled else "clusters",
+        "floors": dict(zip(names, floor.tolist(), strict=True)),
+    }
+    if by_group:
+        quota = floor + in_proportion(counts - floor, size - int(floor.sum()))
+        shares = tuple(zip(names, members, quota.tolist(), strict=True))
+        made = function(replace(pool, shares=shares), size, seed=seed, **parameters)
+        return Choice(
+            made.positions,
+            made.weights,
+            {**made.certificate, **about, **_clustered(pool, group, names, made.positions)},
+        )
+    positions: list[NDArray[np.int64]] = []
+    weights: list[NDArray[np.float64]] = []
+    parts: dict[str, Any] = {}
+
+    def run(name: str, where: NDArray[np.int64], count: int) -> None:
+        if count == 0:
+            return
+        own = number(seed, "combine", name)  # or every class would draw the same places
+        made = function(pool.take(where), count, seed=own, **parameters)
+        positions.append(where[made.positions])
+        weights.append(np.ones(count) if made.weights is None else made.weights)
+        if made.certificate:
+            parts[name] = dict(made.certificate)
+
+    for name, where, count in zip(names, members, floor.tolist(), strict=True):
+        run(name, where, count)
+    free = np.ones(pool.n, dtype=bool)
+    for taken in positions:
+        free[taken] = False
+    run("rest", np.flatnonzero(free), size - int(floor.sum()))
+    kept = np.concatenate(positions)
+    return Choice(kept, np.concatenate(weights), {**about, "parts": parts, **_clustered(pool, group, names, kept)})
+
+
+def _clustered(pool: Pool, group: NDArray[np.int64], names: tuple[str, ...], kept: NDArray[np.int64]) -> dict[str, Any]:
+    """What is kept of each cluster, where clusters stand for classes."""
+    if pool.labelled:
+        return {}
+    counts = np.bincount(group[kept], minlength=len(names)).tolist()
+    return {
+        "cluster_counts": dict(zip(names, counts, strict=True)),
+        "cluster_balance": class_balance(group[kept], len(names)),
+    }

@@ -1,0 +1,215 @@
+"""The door to the selectors: `select` checks, gathers what the method needs, sorts by id, chooses, certifies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Scores, Signals, Subset, record
+from ..artefacts.quotas import class_balance
+from ..core import checks, registry
+from ..core.errors import InputError, NotDefinedError
+from ..scores.score import score as compute
+from .balance import class_names, combine
+from .pool import Choice, Pool
+
+__all__ = ["list_selectors", "select"]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What a selection works on, whichever way it was handed in."""
+
+    method: registry.Method
+    scores: Scores | None
+    signals: Signals | None
+
+    @property
+    def owner(self) -> str:
+        return f"selector {self.method.name!r}"
+
+    @property
+    def base(self) -> Scores | Signals:
+        """Who says which examples there are, and their labels."""
+        scores, signals = self.scores, self.signals
+        if scores is not None and (scores.labels is not None or signals is None):
+            return scores
+        if signals is None:
+            raise InputError(f"{self.owner} was given nothing to select from.")
+        return signals
+
+
+def select(
+    name: str,
+    given: Scores | Signals,
+    *,
+    keep: float | None = None,
+    size: int | None = None,
+    balance: float | None = None,
+    seed: int = 0,
+    signals: Signals | None = None,
+    score: str | None = None,
+    **parameters: Any,
+) -> Subset:
+    """Choose which examples to keep.
+
+    Parameters
+    ----------
+    name
+        A registered selector; `list_selectors()` lists them.
+    given
+        Scores, or Signals.
+    keep
+        Fraction to keep, in (0, 1]; or give `size`.
+    size
+        How many to keep; or give `keep`.
+    balance
+        Guarantees each class this fraction, in [0, 1], of its equal share; clusters of the embeddings take the
+        classes' place where there are none.
+    seed
+        Of everything the selector draws.
+    signals
+        Arrays that the selector needs beside Scores, of the same examples.
+    score
+        Where Signals are given: the score to compute from them, if not the selector's usual one.
+    parameters
+        Of the selector, by name.
+    """
+    method = registry.get("selector", name)
+    request = _gathered(method, given, signals, score)
+    method.check_parameters(parameters)
+    base, owner = request.base, request.owner
+    if base.task not in method.tasks:
+        raise NotDefinedError(
+            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} "
+            "data: it compares with class labels."
+        )
+    count = checks.size_from(f"select({name!r})", len(base), keep, size)
+    checks.integer("seed", owner, seed, low=0)
+    share = 0.0 if balance is None else checks.number("balance", owner, balance, low=0.0, high=1.0)
+    order = np.argsort(base.ids, kind="stable")
+    pool = _pool(request, order, count, share)
+    settings = {**method.parameters, **parameters, "seed": seed}
+    own = {key: value for key, value in settings.items() if key != "seed"}
+    if share > 0:
+        choice = combine(method.function, pool, count, share, seed=seed, parameters=own, by_group=method.by_group)
+    else:
+        choice = method.function(pool, count, seed=seed, **own)
+    weights = np.ones(count) if choice.weights is None else choice.weights
+    asked = {"name": name, "size": count, "keep": keep, "balance": balance, **settings}
+    return Subset(
+        ids=base.ids[order][choice.positions],
+        weights=weights,
+        certificate=_certificate(request, pool, choice),
+        provenance=record("select", asked, _inputs(request)),
+    )
+
+
+def list_selectors() -> list[registry.Method]:
+    """All registered selectors with their needs, tasks, parameters, usual score and papers."""
+    return registry.listing("selector")
+
+
+def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals | None, score: str | None) -> _Request:
+    """Scores where the method needs them, computed if only signals were given; signals lined up with them."""
+    owner = f"selector {method.name!r}"
+    if signals is not None and not isinstance(signals, Signals):
+        raise InputError(f"signals of {owner} must be Signals; got {type(signals).__name__}.")
+    if isinstance(given, Scores):
+        if score is not None:
+            raise InputError(f"score of {owner} says what to compute from Signals; it was given Scores already.")
+        return _Request(
+            method,
+            given if "scores" in method.needs or signals is None else None,
+            None if signals is None else signals.take(given.ids),
+        )
+    if not isinstance(given, Signals):
+        raise InputError(f"{owner} selects from Scores or Signals; got {type(given).__name__}.")
+    both = given if signals is None else given.merge(signals)
+    if "scores" not in method.needs:
+        if score is not None:
+            raise InputError(f"score of {owner} must be left out: this selector reads no scores; got {score!r}.")
+        return _Request(method, None, both)
+    wanted = score if score is not None else method.default_score
+    if wanted is None:
+        raise InputError(f"{owner} needs scores; pass Scores, or the name of a score as score=.")
+    return _Request(method, compute(wanted, both), both)
+
+
+def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: float) -> Pool:
+    """What the selector sees: sorted by id, no more arrays than it reads."""
+    base, owner = request.base, request.owner
+    needs = set(request.method.needs - {"scores"})
+    if balance > 0 and (base.task != "classification" or base.labels is None):
+        needs.add("embeddings")
+        if request.signals is None or "embeddings" not in request.signals:
+            raise NotDefinedError(
+                f"balance of {owner} on {base.task} data shares out over clusters of the "
+                "embeddings, and there are none here; get them with wn.embed(source, model) and "
+                "pass them as signals=."
+            )
+    arrays = None
+    if needs:
+        if request.signals is None:
+            raise NotDefinedError(
+                f"{owner} needs {', '.join(sorted(needs))} beside the scores; pass the signals "
+                "they came from as signals=."
+            )
+        held = {name: request.signals.array(name, owner) for name in sorted(needs)}
+        arrays = replace(request.signals, arrays=held).take(base.ids[order])
+    labels = None if base.labels is None else base.labels[order]
+    if base.task == "classification" and labels is not None:
+        _check_labels(labels, base.classes, owner)
+    scores = request.scores if "scores" in request.method.needs else None
+    return Pool(
+        n=len(base),
+        keep=count / len(base),
+        task=base.task,
+        labels=labels,
+        classes=base.classes,
+        scores=None if scores is None else scores.take(base.ids[order]).values,
+        score_name=None if scores is None else scores.name,
+        signals=arrays,
+    )
+
+
+def _check_labels(labels: NDArray[Any], classes: tuple[str, ...], owner: str) -> None:
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or (classes and labels.max() >= len(classes)):
+        allowed = f"from 0 to {len(classes) - 1}" if classes else "of at least 0"
+        raise InputError(
+            f"labels of the examples for {owner} must be class numbers {allowed}; got "
+            f"{labels.min()} to {labels.max()} ({labels.dtype})."
+        )
+
+
+def _certificate(request: _Request, pool: Pool, choice: Choice) -> dict[str, Any]:
+    """What is known about the subset, for every method alike, and what the method itself says."""
+    scores = request.scores if pool.scores is not None else None
+    about: dict[str, Any] = {
+        "size": int(choice.positions.size),
+        "fraction": choice.positions.size / pool.n,
+        "class_counts": None,
+        "class_balance": None,
+        "score": pool.score_name,
+        "reliability": None if scores is None else scores.reliability,
+    }
+    if pool.labels is not None and pool.labelled:
+        names = class_names(pool.classes, pool.labels)
+        kept = pool.labels[choice.positions]
+        counts = np.bincount(kept, minlength=len(names)).tolist()
+        about["class_counts"] = dict(zip(names, counts, strict=True))
+        about["class_balance"] = class_balance(kept, len(names))
+    return {**about, **choice.certificate}
+
+
+def _inputs(request: _Request) -> Mapping[str, Any]:
+    made_from: dict[str, Any] = {}
+    if request.scores is not None:
+        made_from["scores"] = {**request.scores.provenance, "fingerprint": request.scores.fingerprint}
+    if request.signals is not None:
+        made_from["signals"] = {**request.signals.provenance, "fingerprint": request.signals.fingerprint}
+    return made_from

@@ -1,0 +1,143 @@
+"""embed: representations of examples by any network, trained or not, with or without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..artefacts import Signals, Source, record
+from ..core import checks
+from ..core.errors import InputError
+from ..core.files import fingerprint
+from ..core.progress import track
+from ..models import build
+from ..models.features import eval_mode, features_of
+from ..models.frozen import state_of
+from ..models.identity import describe
+from ..training import Feed, Recipe, Scaling
+from ..training.loop import device_of
+
+__all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weights_of"]
+
+
+def embed(
+    source: Source,
+    model: Any = "raw",
+    layer: str | None = None,
+    *,
+    weights: str | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    seed: int = 0,
+    device: str = "auto",
+) -> Signals:
+    """Embeddings of every example, in eval mode, without augmentation.
+
+    Parameters
+    ----------
+    source
+        The examples; labels are not needed.
+    model
+        A torch module, used with the weights it has; the name of a network; or `raw`, the scaled inputs
+        themselves, which suits tables.
+    layer
+        Name of the layer whose output to take; what enters the last linear layer unless given.
+    weights
+        File of weights for a named network; without it the network is a random one.
+    mean, std
+        How the network wants its inputs scaled, one number a channel (images in 0 to 1); measured on the
+        source unless given.
+    seed
+        Of a random network's weights.
+    device
+        Where to compute; `auto` takes a GPU if there is one.
+    """
+    if not isinstance(source, Source):
+        raise InputError(f"source of embed must be a Source (open it with wn.open); got {type(source).__name__}.")
+    recipe = Recipe(device=device)
+    feed = Feed(source, scaling_given("embed", source, mean, std))
+    about: dict[str, Any] = {"model": "raw", "layer": layer, "mean": mean, "std": std}
+    if isinstance(model, str) and model == "raw":
+        network: torch.nn.Module = torch.nn.Flatten()
+    elif isinstance(model, torch.nn.Module):
+        network = model
+        about |= {"model": describe(model), "weights": weights_of(model)}
+    else:
+        network = build(model, classes=max(2, len(source.classes)), shape=source.shape, weights=weights, seed=seed)
+        about |= {"model": describe(model), "weights": weights, "seed": seed}
+    found = embeddings_of(network, feed, recipe, layer)
+    labels = None if source.labels is None else source.labels[feed.order]
+    signals = Signals(
+        feed.ids,
+        {"embeddings": found},
+        source.task,
+        labels,
+        source.classes,
+        provenance=record("embed", about, {"source": source.provenance}),
+    )
+    return signals.take(source.ids)
+
+
+def weights_of(model: torch.nn.Module) -> str:
+    """Fingerprint of the weights a module has."""
+    return fingerprint(*state_of(model))
+
+
+def embeddings_of(
+    model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Features of every example of a feed, in canonical order, in eval mode."""
+    raw = isinstance(model, torch.nn.Flatten)
+    features = model if raw else partial(features_of, model, layer=layer)
+    found = embedding_batches(model, features, feed, device_of(recipe), batch)
+    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch))))
+
+
+def embedding_batches(
+    model: torch.nn.Module,
+    features: Callable[[torch.Tensor], torch.Tensor],
+    feed: Feed,
+    device: torch.device,
+    batch: int,
+    start: int = 0,
+    stop: int | None = None,
+) -> Iterator[np.ndarray[Any, np.dtype[np.float32]]]:
+    """Features of the examples at canonical positions from `start` to `stop`, a batch at a time, in eval mode.
+
+    `features` takes a batch of inputs through the model.
+    """
+    model.to(device)
+    end = len(feed) if stop is None else stop
+    with eval_mode(model):
+        for first in range(start, end, batch):
+            x = feed.inputs(np.arange(first, min(first + batch, end))).to(device)
+            try:
+                with torch.no_grad():
+                    found = features(x)
+            except RuntimeError as error:
+                raise InputError(
+                    f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
+                    f"{' '.join(str(error).split()).rstrip('.')}."
+                ) from None
+            yield found.float().cpu().numpy()
+
+
+def scaling_given(
+    owner: str, source: Source, mean: Sequence[float] | None, std: Sequence[float] | None
+) -> Scaling | None:
+    """How a trained network wants its inputs scaled, if that was said; else None, and it is measured."""
+    if mean is None and std is None:
+        return None
+    if mean is None or std is None:
+        raise InputError(f"{owner} needs mean and std together; got only one of them.")
+    m = checks.array("mean", owner, mean, ndim=1, rows=source.shape[0], dtype=np.float32)
+    s = checks.array("std", owner, std, ndim=1, rows=source.shape[0], dtype=np.float32)
+    if (s <= 0).any():
+        raise InputError(f"std of {owner} must be positive; got {list(std)}.")
+    shape = (1, -1) + (1,) * (len(source.shape) - 1)
+    zero, one = torch.zeros(1), torch.ones(1)
+    return Scaling(torch.from_numpy(m).reshape(shape), torch.from_numpy(s).reshape(shape), zero, one)

@@ -1,0 +1,276 @@
+"""observe: train a model a few times and write down what it did with each example.
+
+Ten scores cost one observation: everything `want`ed is recorded in the same trainings. Each seed (and each
+model of an ensemble) is a step of its own: kept when finished, made side by side by the engine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..artefacts import Signals, Source, record
+from ..core import checks
+from ..core.errors import DivergedError, InputError, NotDefinedError
+from ..core.run import Run
+from ..core.seeds import number as seed_number
+from ..core.seeds import several
+from ..engines import Engine, Job, engine_of, run_jobs
+from ..engines.local import describe as describe_engine
+from ..methods.lpntk.signal import tangent_features
+from ..models import build, choose
+from ..models.identity import describe
+from ..training import Feed, Recipe, hold, predict, train
+from ..training.recipe import recipe_of
+from ..training.recorder import Recorder
+from .embed import embeddings_of
+from .ensemble import memberships
+from .gradients import example_gradients
+
+__all__ = ["WANTS", "observe"]
+
+EMBEDDINGS = ("embeddings", "embeddings_again")  # by the first seed's network, and by the second's
+WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "lpntk", "ensemble")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What to record, and how; everything but the source that decides the numbers."""
+
+    model: Any
+    recipe: Recipe
+    want: tuple[str, ...]
+    mode: str
+    gradient_epoch: int
+    gradient_dim: int
+    ensemble: int
+    layer: str | None
+    seed: int
+
+    def settings(self) -> dict[str, Any]:
+        """Plain values, for provenance and keys."""
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {**plain, "model": describe(self.model), "recipe": self.recipe.settings(), "want": list(self.want)}
+
+
+def observe(
+    source: Source,
+    model: Any = "auto",
+    recipe: Recipe | None = None,
+    seeds: int | Sequence[int] = 3,
+    want: str | Iterable[str] | None = None,
+    *,
+    mode: str = "eval",
+    gradient_epoch: int | None = None,
+    gradient_dim: int = 512,
+    ensemble: int = 10,
+    layer: str | None = None,
+    seed: int = 0,
+    out: Run | str | Path | None = None,
+    engine: Engine | None = None,
+) -> Signals:
+    """Train on a source and record what each example does.
+
+    Parameters
+    ----------
+    source
+        The examples.
+    model
+        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed) or a
+        function that makes one.
+    recipe
+        How to train.
+    seeds
+        How many trainings, or their seeds.
+    want
+        Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
+        the second's to tell how reliable scores of them are),
+        `gradients` (projected) and `gradient_norms` (exact), `lpntk` (projected features of the labelled pseudo neural
+        tangent kernel of the trained network), `ensemble` (for memorization); None is `logits`, or `losses` for a
+        regression target.
+    mode
+        `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
+        forward pass; `train` keeps the outputs that training computes anyway.
+    gradient_epoch
+        After which epoch gradients are taken; a tenth of the training unless given.
+    gradient_dim
+        Length of a projected gradient or lpNTK feature.
+    ensemble
+        How many models on random 70 % subsets, a multiple of ten.
+    layer
+        Layer to take embeddings from; what enters the last linear layer unless given.
+    seed
+        Decides everything random together with `seeds`.
+    out
+        A run directory to keep finished steps in.
+    engine
+        Where trainings run.
+    """
+    what = _checked(
+        source, model, recipe_of("observe", recipe), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed
+    )
+    numbers = several("observe", seeds)
+    runner = engine_of("observe", engine)
+    settings = {**what.settings(), **describe_engine(runner)}
+    with Run.opened(out, {"command": "observe", "source": source.fingerprint, **settings}) as run:
+        held = hold(source)
+        key = [source.fingerprint, settings]
+        parts = []
+        if set(what.want) - {"ensemble"}:
+            roles = dict(zip(numbers, EMBEDDINGS, strict=False)) if "embeddings" in what.want else {}
+            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first two seeds'
+            jobs = [
+                Job(
+                    f"observe/seed-{number}",
+                    (held, what, number, roles.get(number)),
+                    [*key, number, roles.get(number)],
+                    f"signals/seed-{number}.safetensors",
+                )
+                for number in (list(roles) if alone else numbers)
+            ]
+            parts.append(Signals.stack(run_jobs(run, runner, _observe_seed, jobs, Signals, "observing"), {}))
+        if "ensemble" in what.want:
+            parts.append(_observe_ensemble(held, what, run, runner, key))
+    found = parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+    provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
+    return dataclasses.replace(found.take(source.ids), provenance=provenance)
+
+
+def _checked(
+    source: Source,
+    model: Any,
+    recipe: Recipe,
+    want: str | Iterable[str] | None,
+    mode: str,
+    gradient_epoch: int | None,
+    gradient_dim: int,
+    ensemble: int,
+    layer: str | None,
+    seed: int,
+) -> Observation:
+    if not isinstance(source, Source):
+        raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
+    if want is None:
+        want = ("losses",) if source.task == "regression" else ("logits",)
+    words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
+    for word in words:
+        checks.choice("want", "observe", word, WANTS)
+    if not words:
+        raise InputError(f"want of observe must name at least one of {', '.join(WANTS)}.")
+    if source.task == "unlabelled":
+        raise NotDefinedError(
+            f"observe trains on labels, and source {source.name!r} has none; "
+            "wn.embed(source, model) gives signals without labels."
+        )
+    if source.task == "regression" and {"logits", "ensemble", "lpntk"} & set(words):
+        raise NotDefinedError(
+            "logits, ensemble and lpntk are defined for classification; for a regression target observe "
+            "want=('losses',), 'embeddings' or 'gradients'."
+        )
+    if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
+        raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
+    checks.choice("mode", "observe", mode, ("eval", "train"))
+    epoch = max(1, round(0.1 * recipe.epochs)) if gradient_epoch is None else gradient_epoch
+    checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
+    checks.integer("gradient_dim", "observe", gradient_dim, low=1)
+    if "ensemble" in words:
+        memberships(len(source), ensemble, seed)
+    network = choose(source.shape, source.kind, source.outputs) if isinstance(model, str) and model == "auto" else model
+    build(network, classes=source.outputs, shape=source.shape)  # one that does not fit is refused before any training
+    return Observation(network, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
+
+
+def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
+    """A fresh network for these words of the seed's stream."""
+    return build(what.model, classes=source.outputs, shape=source.shape, seed=seed_number(what.seed, "init", *names))
+
+
+def _observe_seed(job: tuple[Source, Observation, int, str | None]) -> Signals:
+    """One training, watched."""
+    source, what, which, embeddings = job
+    feed = Feed(source)
+    model = _network(source, what, which)
+    arrays: dict[str, NDArray[Any]] = {}
+    dynamics = bool({"logits", "losses"} & set(what.want))
+    recorder = Recorder(
+        len(feed),
+        source.outputs,
+        ids=feed.ids,
+        task="regression" if source.task == "regression" else "classification",
+        planned_epochs=what.recipe.epochs,
+    )
+    targets = feed.targets.numpy() if feed.targets is not None else np.zeros(0)
+
+    def after_batch(positions: NDArray[np.int64], output: torch.Tensor) -> None:
+        recorder.log(positions, output, targets[positions])
+
+    def after_epoch(epoch: int, trained: torch.nn.Module) -> None:
+        if dynamics:
+            if what.mode == "eval":
+                output = predict(trained, feed, what.recipe)
+                if not np.isfinite(output).all():
+                    raise DivergedError(
+                        f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe."
+                    )
+                recorder.log(np.arange(len(feed)), output, targets)
+            recorder.end_epoch()
+        if epoch == what.gradient_epoch and {"gradients", "gradient_norms"} & set(what.want):
+            dim = what.gradient_dim if "gradients" in what.want else None
+            norms, projected = example_gradients(trained, feed, what.recipe, dim, what.seed)
+            arrays["gradient_norms"] = norms[None]
+            if projected is not None:
+                arrays["gradients"] = projected[None]
+
+    train(
+        model,
+        feed,
+        what.recipe,
+        seed_number(what.seed, "training", which),
+        after_batch=after_batch if dynamics and what.mode == "train" else None,
+        after_epoch=after_epoch,
+    )
+    if embeddings is not None:
+        arrays[embeddings] = embeddings_of(model, feed, what.recipe, what.layer)
+    if "lpntk" in what.want:
+        arrays["lpntk"] = tangent_features(model, feed, what.gradient_dim, what.seed)[None]
+    epochs: tuple[int, ...] = ()
+    if dynamics:
+        seen = recorder.signals()
+        arrays |= dict(seen.arrays)
+        epochs = seen.epochs
+    labels = None if source.labels is None else source.labels[feed.order]
+    return Signals(feed.ids, arrays, source.task, labels, source.classes, epochs, what.recipe.epochs)
+
+
+def _observe_ensemble(source: Source, what: Observation, run: Run, engine: Engine, key: list[Any]) -> Signals:
+    member = memberships(len(source), what.ensemble, what.seed)
+    jobs = [
+        Job(
+            f"observe/ensemble-{index}",
+            (source, what, index, member[index]),
+            [*key, "ensemble", index],
+            f"signals/ensemble-{index}.safetensors",
+        )
+        for index in range(what.ensemble)
+    ]
+    return Signals.stack(run_jobs(run, engine, _observe_member, jobs, Signals, "ensemble"), {})
+
+
+def _observe_member(job: tuple[Source, Observation, int, NDArray[np.uint8]]) -> Signals:
+    """One model of the ensemble: trained on its members, asked about everyone."""
+    source, what, index, member = job
+    inside = Feed(source.at(source.order[member.astype(bool)]))
+    everyone = Feed(source, inside.scaling)
+    model = _network(source, what, "ensemble", index)
+    train(model, inside, what.recipe, seed_number(what.seed, "training", "ensemble", index))
+    labels = source.labels[everyone.order] if source.labels is not None else None
+    right = predict(model, everyone, what.recipe).argmax(1) == labels
+    arrays = {"ensemble_member": member[None], "ensemble_correct": right.astype(np.uint8)[None]}
+    return Signals(everyone.ids, arrays, source.task, labels, source.classes)

@@ -1,0 +1,242 @@
+"""What was asked of `wn.open`, and the last step of every adapter: from pieces to a checked Source.
+
+Ids are, in this order: those given; a unique column named `id`; names (file paths); the content. Content ids
+are computed when first asked for, because a large file is not read to be opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
+from ..core import checks
+from ..core.errors import InputError
+from .images import Resized
+from .labels import understand
+
+__all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
+
+BLOCK = 4096  # rows hashed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRequest:
+    """The options of `wn.open`, checked; its docstring says what each means."""
+
+    labels: Any = None
+    task: Task | None = None
+    ids: Any = None
+    split: str | None = None
+    size: int | None = None
+    classes: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    unreadable: str = "refuse"
+    name: str | None = None
+    class_names: tuple[str, ...] = ()  # of built-in data whose files hold bare numbers
+
+    def __post_init__(self) -> None:
+        owner = "wn.open"
+        if self.task is not None:
+            checks.choice("task", owner, self.task, TASKS)
+        checks.choice("unreadable", owner, self.unreadable, ("refuse", "skip"))
+        if self.size is not None:
+            checks.integer("size", owner, self.size, low=1)
+        for word in ("split", "name"):
+            value = getattr(self, word)
+            if value is not None and (not isinstance(value, str) or not value):
+                raise InputError(f"{word} of {owner} must be a word; got {value!r}.")
+        for word in ("classes", "columns"):
+            object.__setattr__(self, word, _words(word, getattr(self, word)))
+
+    @property
+    def label_column(self) -> str | None:
+        """The column or key named as labels, where labels are not given as an array."""
+        if self.labels is None or isinstance(self.labels, str):
+            return self.labels
+        raise InputError(
+            f"labels of wn.open must be the name of a column or key here; got {type(self.labels).__name__}."
+        )
+
+    @property
+    def id_column(self) -> str | None:
+        """The column named as ids, where ids are not given as an array."""
+        return self.ids if isinstance(self.ids, str) else None
+
+    def named(self, path: str | Path | None, fallback: str = "data") -> str:
+        """The name asked for, or one from the path."""
+        if self.name is not None:
+            return self.name
+        return fallback if path is None else Path(path).resolve().name.split(".")[0] or fallback
+
+    def refuse(self, *options: str, of: str) -> None:
+        """Refuse options that mean nothing for this kind of data."""
+        for option in options:
+            if getattr(self, option) is not None:
+                raise InputError(f"{option} of wn.open does not apply to {of}; leave it out.")
+
+
+def _words(name: str, value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
+    if not items or (name == "columns" and not all(isinstance(item, str) for item in items)):
+        raise InputError(f"{name} of wn.open must be names, at least one; got {value!r}.")
+    if len(set(items)) != len(items):
+        raise InputError(f"{name} of wn.open must be different names; got {list(items)!r}.")
+    return tuple(map(str, items))
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """What an adapter found.
+
+    Parameters
+    ----------
+    adapter
+        Name of the format, for `origin`.
+    read, count, shape, kind, columns
+        As in Source.
+    target
+        The raw target column, or None.
+    class_names
+        Names of class numbers, where the format states them.
+    own_ids
+        Names the examples have of their own (or a function that reads them), and `ids_from`, what they are.
+    content
+        Yields the bytes an example is known by; without it, those that `read` returns.
+    values
+        The inputs as one array, where they are in memory anyway.
+    origin, seal
+        As in Source; `assemble` adds to them.
+    """
+
+    adapter: str
+    read: Read
+    count: int
+    shape: tuple[int, ...]
+    kind: Kind
+    target: Any = None
+    class_names: Sequence[str] = ()
+    own_ids: Callable[[], ArrayLike] | ArrayLike | None = None
+    ids_from: str = "content"
+    content: Callable[[], Iterator[bytes]] | None = None
+    values: NDArray[Any] | None = None
+    columns: tuple[str, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    seal: str | Callable[[], str] = ""
+
+
+def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
+    """A checked Source from what an adapter found and the user asked for."""
+    owner = f"source {name!r}"
+    targets = understand(
+        found.target,
+        owner,
+        task=asked.task,
+        classes=asked.classes,
+        names=found.class_names or asked.class_names,
+        rows=found.count,
+    )
+    ids, ids_from = _ids(asked, found, targets.labels, owner)
+    seal = found.seal
+    if found.values is not None and ids_from != "content":
+        seal = (seal if isinstance(seal, str) else "") + _content_seal(found.values, np.asarray(ids))
+    read, shape = found.read, found.shape
+    if asked.size is not None:
+        if found.kind != "image":
+            raise InputError(f"size of wn.open applies to images; {owner} is a {found.kind} of shape {shape}.")
+        if shape[1:] != (asked.size, asked.size):
+            read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
+    split = found.origin.get("split")
+    return Source(
+        name=name if split in (None, "train") else f"{name}:{split}",
+        read=read,
+        size=found.count,
+        shape=shape,
+        kind=found.kind,
+        task=targets.task,
+        labels=targets.labels,
+        classes=targets.classes,
+        make_ids=ids,
+        columns=found.columns,
+        seal=seal,
+        origin={
+            "adapter": found.adapter,
+            "ids": ids_from,
+            **found.origin,
+            **({"size": asked.size} if asked.size else {}),
+        },
+    )
+
+
+def _ids(asked: OpenRequest, found: Pieces, labels: NDArray[Any] | None, owner: str) -> tuple[Any, str]:
+    if asked.ids is not None and asked.id_column is None:
+        given = checks.ids(owner, asked.ids)
+        if given.size != found.count:
+            raise InputError(f"ids of {owner} must have {found.count} entries, one an example; got {given.size}.")
+        return given, "given"
+    if found.own_ids is not None:
+        own = found.own_ids
+        return own if callable(own) else checks.ids(owner, own), found.ids_from
+    if asked.id_column is not None:
+        raise InputError(f"ids of wn.open names the column {asked.ids!r}, but {owner} has no columns.")
+    return ContentIds(found.content or ContentRows(found.read, found.count), labels), "content"
+
+
+def _content_seal(values: NDArray[Any], ids: NDArray[Any]) -> str:
+    """Digest of the inputs in the order of their ids: given ids do not speak for the content."""
+    digest = hashlib.blake2b(digest_size=16)
+    order = np.argsort(ids, kind="stable")
+    for start in range(0, order.size, BLOCK):
+        digest.update(np.ascontiguousarray(values[order[start : start + BLOCK]]).tobytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Reads from an array in memory."""
+
+    values: NDArray[Any]
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        return self.values[positions]
+
+
+@dataclass(frozen=True, eq=False)
+class ContentRows:
+    """The bytes of each example as `read` returns it."""
+
+    read: Read
+    count: int
+
+    def __call__(self) -> Iterator[bytes]:
+        """One item an example, in order."""
+        for start in range(0, self.count, BLOCK):
+            for row in self.read(np.arange(start, min(start + BLOCK, self.count))):
+                yield np.ascontiguousarray(row).tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class ContentIds:
+    """Computes content ids when called."""
+
+    content: Callable[[], Iterator[bytes]]
+    labels: NDArray[Any] | None
+
+    def __call__(self) -> NDArray[np.str_]:
+        """The ids, in order."""
+        return content_ids(self.content(), self.labels)
+
+
+def renamed(source: Source, asked: OpenRequest) -> Source:
+    """An existing Source with the name and class numbers asked for."""
+    followed = source if asked.classes is None else source.with_classes(asked.classes)
+    return followed if asked.name is None else replace(followed, name=asked.name, make_ids=followed.make_ids)

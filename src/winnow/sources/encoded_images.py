@@ -1,0 +1,107 @@
+"""Columns of encoded images, as the HF hub stores them: a struct of `bytes` and `path`, or plain binary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import DataError, InputError
+from .assembly import OpenRequest
+from .images import ImageForm, Name, decode, said
+from .row_groups import Shards
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["EncodedImages", "class_names_in", "encoded_items", "image_column"]
+
+
+def image_column(schema: pa.Schema, asked: OpenRequest, owner: str) -> str | None:
+    """The column of encoded images, if there is one; several are refused unless `columns=` names one."""
+    found = [field.name for field in schema if is_encoded(field.type)]
+    if asked.columns is not None:
+        found = [name for name in found if name in asked.columns]
+        if found and len(asked.columns) > 1:
+            raise InputError(
+                f"columns of wn.open must name the image column alone for {owner}; got {', '.join(asked.columns)}."
+            )
+    if len(found) > 1:
+        raise InputError(f"{owner} has {len(found)} image columns ({', '.join(found)}); name one with columns=.")
+    return found[0] if found else None
+
+
+def is_encoded(kind: Any) -> bool:
+    """Whether a column may hold encoded images."""
+    import pyarrow.types as kinds
+
+    if kinds.is_struct(kind):
+        names = [kind.field(i).name for i in range(kind.num_fields)]
+        return "bytes" in names and set(names) <= {"bytes", "path"}
+    return bool(kinds.is_binary(kind) or kinds.is_large_binary(kind))
+
+
+def class_names_in(schema: pa.Schema, label: str | None) -> tuple[str, ...]:
+    """Class names that the `datasets` library left in a file's schema."""
+    try:
+        about = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+        names = about["info"]["features"][label].get("names", ())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ()  # some other writer's metadata: nothing is known about the classes
+    return tuple(map(str, names))
+
+
+def encoded_items(column: Any, folder: Path) -> list[bytes | Path]:
+    """The encoded images of a column; one stored as a path is looked for beside the file."""
+    items: list[bytes | Path] = []
+    for item in column.to_pylist():
+        if isinstance(item, dict):
+            data, path = item.get("bytes"), item.get("path")
+            items.append(data if data is not None else folder / path if path else b"")
+        else:
+            items.append(item if item is not None else b"")
+    return items
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedImages:
+    """Reads, and only then decodes, the images of a parquet column."""
+
+    shards: Shards
+    column: str
+    form: ImageForm
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        where_all = np.asarray(positions, dtype=np.int64)
+        out = np.empty((where_all.size, *self.form.shape), dtype=np.uint8)
+        for where, table in self.shards.pieces(where_all):
+            for place, item in zip(where.tolist(), self.items(table), strict=True):
+                out[place] = decode(item, self.form, partial(self.shards.named, int(where_all[place])))
+        return out
+
+    def items(self, table: pa.Table) -> list[bytes | Path]:
+        """The encoded images of a table read from the file."""
+        return encoded_items(table.column(self.column), Path(self.shards.files[0][0]).parent)
+
+    def named_items(self) -> Iterator[tuple[Name, bytes | Path]]:
+        """Every image with its name, in order."""
+        position = 0
+        for table in self.shards.stream():
+            for item in self.items(table):
+                yield partial(self.shards.named, position), item
+                position += 1
+
+    def content(self) -> Iterator[bytes]:
+        """The encoded bytes of every image, in order."""
+        for name, item in self.named_items():
+            try:
+                yield item if isinstance(item, bytes) else item.read_bytes()
+            except OSError as error:
+                raise DataError(f"image {said(name)} cannot be read: {error}.") from None

@@ -1,0 +1,91 @@
+"""Data frames: pandas, polars and arrow tables, all through arrow, so that each means the same.
+
+Neither pandas nor polars is imported here: who passes a frame has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..artefacts.source import Source
+from ..core.errors import DataError, InputError, reason
+from . import tables
+from .arrays import to_numpy
+from .assembly import Held, OpenRequest, Pieces, assemble
+from .splits import without_splits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["from_table", "is_frame", "open_frame", "to_arrow"]
+
+
+def open_frame(frame: Any, target: Any, asked: OpenRequest) -> Source:
+    """A Source over a data frame, with the labels in a column or beside it."""
+    name = asked.named(None, "frame")
+    owner = f"source {name!r}"
+    without_splits(asked.split, owner)
+    if asked.labels is not None and not isinstance(asked.labels, str):
+        if target is not None:
+            raise InputError("labels of wn.open are given twice, in (X, y) and in labels=; leave one out.")
+        target = asked.labels
+    return from_table(to_arrow(frame, owner), target, asked, name, {"adapter": "frame"})
+
+
+def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, origin: dict[str, Any]) -> Source:
+    """A Source over an arrow table in memory."""
+    owner = f"source {name!r}"
+    if table.num_rows == 0:
+        raise DataError(f"{owner} has no rows.")
+    layout = tables.lay_out(table.schema, asked, owner, labelled=target is not None)
+    values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
+    ids = None
+    if layout.identity is not None:
+        tables.unique_ids(table.column(layout.identity), layout, owner)
+        ids = tables.id_values(table.column(layout.identity))
+    raw: Any = None
+    if target is not None:
+        raw = to_numpy(target, "labels", owner)
+    elif layout.label is not None:
+        raw = tables.raw_values(table.column(layout.label))
+    reader = origin.pop("reader", None)
+    return assemble(
+        asked,
+        name,
+        Pieces(
+            adapter=origin.pop("adapter"),
+            read=Held(values) if reader is None else reader(layout.features, values),
+            count=len(values),
+            shape=values.shape[1:],
+            kind="table",
+            target=raw,
+            own_ids=ids,
+            ids_from=f"column {layout.identity}",
+            values=values,
+            columns=layout.features,
+            origin={"labels": "given" if target is not None else layout.label, **origin},
+        ),
+    )
+
+
+def to_arrow(frame: Any, owner: str) -> pa.Table:
+    """Any kind of frame as an arrow table."""
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if isinstance(frame, pa.Table):
+        return frame
+    try:
+        if hasattr(frame, "collect"):  # a lazy polars frame
+            frame = frame.collect()
+        if hasattr(frame, "to_arrow"):
+            return frame.to_arrow()
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        raise DataError(f"{owner} cannot be turned into columns: {reason(error)}.") from None
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a frame library's object has columns; asked of its class, because a lazy frame would compute them."""
+    return hasattr(type(value), "columns")

@@ -1,0 +1,187 @@
+"""HF datasets, in memory or saved to disk. The only file that imports `datasets`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core.errors import DataError, InputError, MissingDependencyError, reason
+from . import tables
+from .assembly import OpenRequest, Pieces, assemble
+from .encoded_images import encoded_items, image_column
+from .images import ImageForm, Name, decode, first_form, readable, said
+from .memory import Remembered
+from .splits import choose, split_named, without_splits
+
+__all__ = ["is_saved", "open_hf", "open_saved"]
+
+BLOCK = 1024  # rows read at a time when all of them are
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a folder was written by `save_to_disk`."""
+    return (path / "dataset_dict.json").is_file() or (path / "state.json").is_file()
+
+
+def open_saved(path: Path, asked: OpenRequest) -> Source:
+    """A Source over a folder written by `save_to_disk`."""
+    try:
+        import datasets
+    except ImportError:
+        raise MissingDependencyError.of("datasets", "hf", f"reading {path}") from None
+    try:
+        loaded = datasets.load_from_disk(str(path))
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{path} cannot be read as a saved data set: {reason(error)}.") from None
+    return open_hf(loaded, replace(asked, name=asked.named(path)))
+
+
+def open_hf(dataset: Any, asked: OpenRequest) -> Source:
+    """A Source over a Dataset, or over one split of a DatasetDict."""
+    import datasets
+
+    if isinstance(dataset, (datasets.IterableDataset, datasets.IterableDatasetDict)):
+        raise InputError(
+            "what of wn.open is a streaming data set, which cannot be indexed; load it without streaming=True."
+        )
+    split = None
+    name = asked.named(None, "dataset")
+    owner = f"source {name!r}"
+    if isinstance(dataset, datasets.DatasetDict):
+        known = {split_named(key) or key: key for key in dataset} | {key: key for key in dataset}
+        split = choose(known, asked.split, owner)
+        dataset = dataset[known[split]]
+    else:
+        without_splits(asked.split, owner)
+    if len(dataset) == 0:
+        raise DataError(f"{owner} has no rows.")
+    return _open(datasets, dataset, asked, name, split)
+
+
+def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str | None) -> Source:
+    owner = f"source {name!r}"
+    for column, feature in dataset.features.items():
+        if isinstance(feature, datasets.Image):
+            dataset = dataset.cast_column(column, datasets.Image(decode=False))
+    rows = dataset.with_format("arrow")
+    schema = dataset.features.arrow_schema
+    picture = image_column(schema, asked, owner)
+    layout = tables.lay_out(schema, replace(asked, columns=None) if picture else asked, owner)
+    layout = _with_class_label(datasets, dataset, layout, asked, owner)
+    ids = None
+    if layout.identity is not None:
+        column = _column(rows, layout.identity)
+        tables.unique_ids(column, layout, owner)
+        ids = tables.id_values(column)
+    names = getattr(dataset.features[layout.label], "names", None) if layout.label else None
+    found: dict[str, Any] = {
+        "adapter": "hf",
+        "count": len(dataset),
+        "class_names": tuple(names or ()),
+        "own_ids": ids,
+        "target": None if layout.label is None else tables.raw_values(_column(rows, layout.label)),
+        "ids_from": f"column {layout.identity}",
+        "origin": {"labels": layout.label, **({"split": split} if split else {})},
+    }
+    if picture is None:
+        features = tables.numeric(schema, layout, owner)
+        reader = Numbers(rows.select_columns(list(features)), features, owner)
+        return assemble(
+            asked, name, Pieces(**found, read=reader, shape=(len(features),), kind="table", columns=features)
+        )
+    return _images(rows.select_columns([picture]), picture, found, asked, name)
+
+
+def _with_class_label(
+    datasets: Any, dataset: Any, layout: tables.Layout, asked: OpenRequest, owner: str
+) -> tables.Layout:
+    """Where no column has a usual name, the only ClassLabel is the label; several are refused."""
+    if layout.label is not None or asked.task == "unlabelled":
+        return layout
+    found = [name for name, feature in dataset.features.items() if isinstance(feature, datasets.ClassLabel)]
+    if len(found) > 1:
+        raise InputError(
+            f"{owner} has {len(found)} columns of class labels ({', '.join(found)}); name one with labels=."
+        )
+    if not found:
+        return layout
+    return replace(layout, label=found[0], features=tuple(f for f in layout.features if f != found[0]))
+
+
+def _images(rows: Any, column: str, found: dict[str, Any], asked: OpenRequest, name: str) -> Source:
+    owner = f"source {name!r}"
+    probe = Pictures(rows, column, ImageForm("RGB", 1, 1, resize=False))
+    reader = replace(probe, form=first_form(probe.named_items(block=8), owner, asked.size))
+    source = assemble(
+        asked,
+        name,
+        Pieces(
+            **found,
+            content=reader.content,
+            shape=reader.form.shape,
+            kind="image",
+            read=Remembered(reader, len(rows), reader.form.shape, (rows._fingerprint, column, reader.form)),
+        ),
+    )
+    if asked.unreadable == "refuse":
+        return source
+    good, skipped = readable(reader.named_items(), reader.form, len(rows), owner)
+    return source if skipped is None else replace(source.at(good), origin={**source.origin, "skipped": skipped})
+
+
+def _column(rows: Any, name: str) -> Any:
+    return rows.select_columns([name])[:].column(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Reads rows of numbers."""
+
+    rows: Any
+    features: tuple[str, ...]
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        return tables.matrix(self.rows[positions.tolist()], self.features, self.owner)
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Reads, and only then decodes, a column of images."""
+
+    rows: Any
+    column: str
+    form: ImageForm
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        where = positions.tolist()
+        out = np.empty((len(where), *self.form.shape), dtype=np.uint8)
+        for place, item in enumerate(self._items(where) if where else ()):
+            out[place] = decode(item, self.form, partial("row {}".format, where[place]))
+        return out
+
+    def _items(self, key: Any) -> list[bytes | Path]:
+        return encoded_items(self.rows[key].column(self.column), Path())
+
+    def named_items(self, block: int = BLOCK) -> Iterator[tuple[Name, bytes | Path]]:
+        """Every image with its name, in order."""
+        for start in range(0, len(self.rows), block):
+            for row, item in enumerate(self._items(slice(start, start + block)), start):
+                yield partial("row {}".format, row), item
+
+    def content(self) -> Iterator[bytes]:
+        """The encoded bytes of every image, in order."""
+        for name, item in self.named_items():
+            try:
+                yield item if isinstance(item, bytes) else item.read_bytes()
+            except OSError as error:
+                raise DataError(f"image {said(name)} cannot be read: {error}.") from None

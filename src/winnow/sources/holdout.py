@@ -1,0 +1,125 @@
+"""Holding examples out: a split that does not depend on the order of the source.
+
+The number held out is round(fraction x n), exactly. For a classification each class gives its share, rounded
+by largest remainder, between one and all but one of its examples, so that every class with at least two is on
+both sides; a class with a single example stays where training happens. Within a class, examples are drawn in
+canonical (id-sorted) order from a stream named after the class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core import checks
+from ..core.errors import DataError
+from ..core.seeds import stream
+
+__all__ = ["hold_out", "sample"]
+
+
+def hold_out(
+    source: Source, fraction: float, seed: int = 0, names: tuple[str, str] = ("train", "test")
+) -> tuple[Source, Source]:
+    """Divide a source in two.
+
+    Parameters
+    ----------
+    source
+        What to divide.
+    fraction
+        How much of it to hold out, above 0 and below 1.
+    seed
+        Seed of the draw.
+    names
+        What the two parts are called, behind the name of the source.
+
+    Returns
+    -------
+    tuple of Source
+        The rest and the part held out, each in the order of the source.
+    """
+    part = checks.number("fraction", "hold_out", fraction, low=0, high=1, open_low=True, open_high=True)
+    checks.integer("seed", "hold_out", seed, low=0)
+    total = round(part * len(source))
+    if not 0 < total < len(source):
+        raise DataError(
+            f"source {source.name!r} has too few examples ({len(source)}) to hold out {part:g} of them and keep some."
+        )
+    if source.task == "classification" and source.labels is not None:
+        held = _by_class(source, total, seed)
+    else:
+        held = source.order[stream(seed, "hold-out").permutation(len(source))[:total]]
+    inside = np.zeros(len(source), dtype=bool)
+    inside[held] = True
+    parts = (np.flatnonzero(~inside), np.flatnonzero(inside))
+    rest, out = (
+        replace(
+            source.at(where, f"{source.name}:{word}"),
+            origin={**source.origin, "hold_out": {"part": word, "fraction": part, "seed": seed}},
+        )
+        for where, word in zip(parts, names, strict=True)
+    )
+    return rest, out
+
+
+def sample(source: Source, size: int, seed: int = 0) -> Source:
+    """Some examples of a source, drawn at random, class by class in proportion, whatever the order of the source.
+
+    Parameters
+    ----------
+    source
+        What to draw from.
+    size
+        How many; a source that has no more is returned as it is.
+    seed
+        Seed of the draw.
+    """
+    wanted = checks.integer("size", "sample", size, low=1)
+    if wanted >= len(source):
+        return source
+    if source.task == "classification" and source.labels is not None:
+        drawn = _by_class(source, wanted, seed, both_sides=False)
+    else:
+        drawn = source.order[stream(seed, "hold-out").permutation(len(source))[:wanted]]
+    part = source.at(np.sort(drawn), f"{source.name}:{wanted}")
+    return replace(part, origin={**source.origin, "sample": {"size": wanted, "seed": seed}})
+
+
+def _by_class(source: Source, total: int, seed: int, both_sides: bool = True) -> NDArray[np.int64]:
+    labels = np.asarray(source.labels)[source.order]
+    counts = np.bincount(labels, minlength=len(source.classes))
+    quotas = _quotas(counts, total, source.name, both_sides)
+    held = []
+    for number, quota in enumerate(quotas):
+        members = source.order[labels == number]
+        drawn = stream(seed, "hold-out", source.classes[number]).permutation(members.size)[:quota]
+        held.append(members[drawn])
+    return np.concatenate(held)
+
+
+def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) -> NDArray[np.int64]:
+    """How many of each class to draw: near its share, summing to `total`.
+
+    Within [1, count - 1] where every class must be on both sides, within [0, count] otherwise.
+    """
+    low = np.where(counts >= 2, 1, 0) if both_sides else np.zeros_like(counts)
+    high = np.maximum(counts - 1, 0) if both_sides else counts
+    if not low.sum() <= total <= high.sum():
+        raise DataError(
+            f"source {name!r} has too few examples to hold out {total} of {int(counts.sum())} with each "
+            f"of its {int((counts > 0).sum())} classes on both sides; between {int(low.sum())} and "
+            f"{int(high.sum())} can be held out. If the labels are numbers to predict, say task='regression'."
+        )
+    share = counts * (total / counts.sum())
+    quotas: NDArray[np.int64] = np.clip(np.floor(share).astype(np.int64), low, high)
+    while (short := total - int(quotas.sum())) != 0:
+        step = 1 if short > 0 else -1
+        room = quotas < high if step > 0 else quotas > low
+        gap = np.where(room, (share - quotas) * step, -np.inf)
+        # Whoever is furthest from its share moves by one; equal gaps are settled by class number.
+        quotas[np.argsort(-gap, kind="stable")[: min(abs(short), int(room.sum()))]] += step
+    return quotas

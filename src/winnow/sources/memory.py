@@ -1,0 +1,163 @@
+"""What readers keep in memory: recently used pieces of files, up to a stated number of bytes.
+
+Readers hold paths, never data or open files, so that a Source is small to pickle and a worker process opens
+its own. What they read is kept here, per process, least recently used first to go. A piece larger than the
+limit is kept alone: a file that was just read whole is about to be asked for again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import DataError
+
+__all__ = ["Recent", "Reloaded", "Remembered", "Stamp", "stamp_of", "unchanged"]
+
+FILES = 1 << 30  # bytes of whole files (idx, npz, csv) kept
+PICTURES = 512 << 20  # bytes of decoded images kept; a larger set of images is decoded anew each time
+Stamp = tuple[int, int]
+
+
+class Recent:
+    """Recently used values by key, bounded by their total size in bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._held: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        # A forked worker must inherit neither a lock that another thread holds nor an open file.
+        os.register_at_fork(after_in_child=self.clear)
+
+    def get(self, key: object, make: Callable[[], Any]) -> Any:
+        """The value under `key`, made if it is not held."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key][0]
+        value = make()
+        with self._lock:
+            self._held[key] = (value, int(getattr(value, "nbytes", 1)))
+            while len(self._held) > 1 and self.nbytes > self.limit:
+                self._held.popitem(last=False)
+        return value
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(size for _, size in self._held.values())
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._held = OrderedDict()
+        self._lock = threading.Lock()
+
+
+_files = Recent(FILES)
+
+
+def stamp_of(path: str | Path) -> Stamp:
+    """Size and time of change of a file: enough to notice that it is no longer the one that was opened."""
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def unchanged(path: str, stamp: Stamp) -> None:
+    """Refuse a file that was changed or removed after it was opened."""
+    try:
+        same = stamp_of(path) == stamp
+    except OSError:
+        same = False
+    if not same:
+        raise DataError(f"{path} was changed or removed after it was opened; open it again.")
+
+
+@dataclass(frozen=True)
+class Reloaded:
+    """Reads from an array that `load(*arguments)` gives; it is loaded when first needed in each process.
+
+    Parameters
+    ----------
+    load
+        A function of a module, which pickles by its name.
+    arguments
+        What it is called with; paths as text.
+    stamps
+        The files behind it, with their stamps.
+    """
+
+    load: Callable[..., NDArray[Any]]
+    arguments: tuple[Any, ...]
+    stamps: tuple[tuple[str, Stamp], ...]
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The whole array."""
+        return np.asarray(_files.get((self.load, self.arguments, self.stamps), self._load))
+
+    def primed(self, values: NDArray[Any]) -> Reloaded:
+        """Itself, with the array that was loaded already kept for the first read."""
+        _files.get((self.load, self.arguments, self.stamps), lambda: values)
+        return self
+
+    def _load(self) -> NDArray[Any]:
+        for path, stamp in self.stamps:
+            unchanged(path, stamp)
+        return self.load(*self.arguments)
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        return self.values[positions]
+
+
+_pictures = Recent(PICTURES)
+
+
+class _Decoded:
+    """Images decoded so far; memory is taken as they are filled in."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.values = np.empty(shape, dtype=np.uint8)
+        self.known = np.zeros(shape[0], dtype=bool)
+        self.nbytes = self.values.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """Reads through a reader that decodes images, and decodes each once in each process if all of them fit.
+
+    Parameters
+    ----------
+    read
+        The reader that decodes.
+    count, shape
+        How many images there are, and the shape of one.
+    key
+        What the images are known by: files with their stamps, column, form.
+    """
+
+    read: Callable[[NDArray[np.int64]], NDArray[Any]]
+    count: int
+    shape: tuple[int, ...]
+    key: Hashable
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        asked = np.asarray(positions, dtype=np.int64)
+        if self.count * prod(self.shape) > PICTURES:
+            return self.read(asked)
+        kept: _Decoded = _pictures.get(self.key, lambda: _Decoded((self.count, *self.shape)))
+        missing = np.unique(asked[~kept.known[asked]])
+        if missing.size:
+            kept.values[missing] = self.read(missing)
+            kept.known[missing] = True
+        return kept.values[asked]

@@ -1,0 +1,120 @@
+"""npz and npy files, read without pickle.
+
+Keys are understood by their words: one for the inputs (x, data, images, features, inputs, or arr_0), one for the
+labels (y, label, labels, target, targets, or arr_1), and perhaps a split: `X`, `x_train`, `train_images`,
+`test_labels`. `labels=` names another key.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core.errors import DataError, UnknownNameError, reason
+from .arrays import canonical, column_names
+from .assembly import OpenRequest, Pieces, assemble
+from .memory import Reloaded, stamp_of
+from .splits import choose, split_named, without_splits
+
+__all__ = ["open_npz"]
+
+_INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
+_LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
+
+
+def open_npz(path: Path, asked: OpenRequest) -> Source:
+    """A Source over the arrays of an npz file, or over one npy file."""
+    name = asked.named(path)
+    owner = f"source {name!r}"
+    asked.refuse("columns", of="npz files")
+    where = str(path.resolve())
+    if path.suffix == ".npy":
+        without_splits(asked.split, owner)
+        inputs, labels, split = "", None, None
+    else:
+        inputs, labels, split = _keys(_names(path), asked, owner)
+    reader = Reloaded(load_inputs, (where, inputs), ((where, stamp_of(where)),))
+    values = reader.values
+    raw = None if labels is None or asked.task == "unlabelled" else _array(path, labels)
+    kind = canonical(values[:1], owner)[1]
+    origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
+    return assemble(
+        asked,
+        name,
+        Pieces(
+            adapter="npz",
+            read=reader,
+            count=len(values),
+            shape=values.shape[1:],
+            kind=kind,
+            target=raw,
+            values=values,
+            columns=column_names(values, kind),
+            origin=origin,
+        ),
+    )
+
+
+def load_inputs(path: str, key: str) -> NDArray[Any]:
+    """The inputs under a key, as a Source reads them."""
+    return canonical(_array(Path(path), key), f"source {Path(path).name!r}")[0]
+
+
+def _array(path: Path, key: str) -> NDArray[Any]:
+    """One array; `allow_pickle=False` refuses the files that would run code."""
+    try:
+        if not key:
+            return np.asarray(np.load(path, allow_pickle=False))
+        with np.load(path, allow_pickle=False) as archive:
+            return np.asarray(archive[key])
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        pickled = "pickle" in str(error).lower()
+        why = "it holds Python objects, which winnow never unpickles" if pickled else reason(error)
+        raise DataError(f"{path} cannot be read{f' at {key!r}' if key else ''}: {why}.") from None
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except (OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} cannot be read as npz: {reason(error)}.") from None
+
+
+def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | None, str | None]:
+    """Keys of the inputs and of the labels, and the split they belong to."""
+    parts = {key: _understood(key) for key in names}
+    inputs = {split: key for key, (word, split) in parts.items() if word in _INPUTS}
+    if asked.label_column is not None and asked.label_column not in names:
+        raise UnknownNameError.of(f"key in labels of wn.open for {owner}:", asked.label_column, names)
+    if not inputs:
+        raise DataError(
+            f"{owner} has no inputs: among its keys ({', '.join(names)}) none is called X, data, images, "
+            "x_train or the like."
+        )
+    divided = [split for split in inputs if split is not None]
+    if divided:
+        split = choose(divided, asked.split, owner)
+    else:
+        without_splits(asked.split, owner)
+        split = None
+    found = [key for key, (word, which) in parts.items() if word in _LABELS and which == split]
+    return inputs[split], asked.label_column or (found[0] if found else None), split
+
+
+def _understood(key: str) -> tuple[str, str | None]:
+    """The word of a key without its split, and the split.
+
+    >>> _understood("x_train"), _understood("test_labels"), _understood("arr_0")
+    (('x', 'train'), ('labels', 'test'), ('arr0', None))
+    """
+    words = [word for word in re.split(r"[_\-. ]+", key.lower()) if word]
+    splits = [split for word in words if (split := split_named(word))]
+    return "".join(word for word in words if not split_named(word)), splits[0] if splits else None

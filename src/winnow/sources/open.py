@@ -1,0 +1,218 @@
+"""`wn.open`: the one door to data. It finds out what it was given and calls the adapter for it.
+
+Paths are told apart by what is in them, not by configuration; the tables below are the whole of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from ..artefacts.source import Source, Task
+from ..core import checks
+from ..core.errors import DataError, InputError, NotFoundError
+from . import builtin, cifar, csv_file, hf, idx, image_folder, npz, parquet
+from .arrays import open_arrays
+from .assembly import OpenRequest, renamed
+from .frames import is_frame, open_frame
+from .holdout import sample
+from .splits import without_splits
+from .torch_dataset import is_map_style, open_torch
+
+__all__ = ["open"]
+
+Adapter = Callable[[Path, OpenRequest], Source]
+_FILES: tuple[tuple[tuple[str, ...], Adapter], ...] = (
+    (parquet.ENDINGS, parquet.open_parquet),
+    (csv_file.ENDINGS, csv_file.open_csv),
+    ((".npz", ".npy"), npz.open_npz),
+    (("-ubyte", "-ubyte.gz"), idx.open_idx),
+)
+_FOLDERS: tuple[tuple[Callable[[Path], object], Adapter], ...] = (
+    (hf.is_saved, hf.open_saved),
+    (cifar.cifar_layout, cifar.open_cifar),
+    (idx.idx_files, idx.open_idx),
+    (lambda path: _holds(path, parquet.ENDINGS), parquet.open_parquet),
+    (image_folder.has_images, image_folder.open_image_folder),
+    (lambda path: _holds(path, csv_file.ENDINGS, deep=False), csv_file.open_csv),
+)
+_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib")
+_READS = "parquet, csv, tsv, npz, npy, idx files, CIFAR batches and folders of images"
+
+
+def open(  # the name is the public promise
+    what: Any,
+    *,
+    labels: str | ArrayLike | None = None,
+    task: Task | None = None,
+    ids: str | ArrayLike | None = None,
+    split: str | None = None,
+    size: int | None = None,
+    classes: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    unreadable: Literal["refuse", "skip"] = "refuse",
+    limit: int | None = None,
+    name: str | None = None,
+) -> Source:
+    """Open data of any kind as a Source.
+
+    Parameters
+    ----------
+    what
+        A built-in name (digits, mnist, fashion-mnist, cifar10), the path of a file or folder, `(X, y)` or `X` as
+        arrays or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table, or a Source,
+        which is returned as it is. A folder called like a built-in data set is opened as `./name`.
+    labels
+        The column (tables, CSV, parquet, HF) or key (npz) with the targets, or the targets themselves beside arrays
+        and frames. Without it, the column called label, labels, target, y or class is taken.
+    task
+        Forces how the targets are read; "unlabelled" ignores them. Without it, whole numbers, text and booleans are
+        classes and floats are a regression target.
+    ids
+        The column with the examples' ids, or the ids themselves. Without it: a column called id, the paths of
+        images, or the content.
+    split
+        Which part to open where there are several: train unless another is named.
+    size
+        Height and width that images are resized to.
+    classes
+        Class names to number the labels by, so that a test set follows the training set.
+    columns
+        The feature columns of a table, or the image column, where not all are meant.
+    unreadable
+        What to do about images that cannot be decoded: "refuse" raises when one is fetched, "skip" decodes every
+        image now and leaves the broken ones out, with a warning and a record in `origin`.
+    limit
+        Take only this many examples, drawn at random, class by class in proportion; the draw does not depend on
+        the order of the data.
+    name
+        What to call it in tables and reports.
+
+    Returns
+    -------
+    Source
+        Its `origin` says which adapter, labels, ids and split were used.
+
+    Examples
+    --------
+    >>> source = open([[0.0, 1.0], [2.0, 3.0]], labels=["no", "yes"])
+    >>> len(source), source.task, source.classes
+    (2, 'classification', ('no', 'yes'))
+    """
+    asked = OpenRequest(
+        labels=labels,
+        task=task,
+        ids=ids,
+        split=split,
+        size=size,
+        classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
+        columns=columns,  # type: ignore[arg-type]
+        unreadable=unreadable,
+        name=name,
+    )
+    return _limited(_opened(what, asked), limit)
+
+
+def _limited(source: Source, limit: int | None) -> Source:
+    """At most `limit` examples of a source."""
+    if limit is None:
+        return source
+    return sample(source, checks.integer("limit", "wn.open", limit, low=2))
+
+
+def _opened(what: Any, asked: OpenRequest) -> Source:
+    if isinstance(what, Source):
+        return _again(what, asked)
+    if isinstance(what, str) and what in builtin.NAMES:
+        return builtin.open_builtin(what, asked, _open_path)
+    if isinstance(what, (str, os.PathLike)):
+        return _open_path(_existing(what), asked)
+    if isinstance(what, tuple):
+        if len(what) != 2:
+            raise InputError(f"what of wn.open must be (X, y) if it is a tuple; got {len(what)} items.")
+        return _open_values(*what, asked)
+    return _open_values(what, None, asked)
+
+
+def _again(source: Source, asked: OpenRequest) -> Source:
+    without_splits(asked.split, f"source {source.name!r}")
+    asked.refuse("labels", "task", "ids", "size", "columns", of="a Source, which is open already")
+    return renamed(source, asked)
+
+
+def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
+    """Whatever is in memory, told apart by the library it comes from, without importing any."""
+    homes = {kind.__module__.split(".")[0] for kind in type(inputs).__mro__}
+    if "datasets" in homes:
+        return hf.open_hf(inputs, asked)
+    if homes & {"pandas", "polars", "pyarrow"} and is_frame(inputs):
+        return open_frame(inputs, target, asked)
+    array_like = hasattr(inputs, "__array__") or hasattr(inputs, "detach") or hasattr(inputs, "tocsr")
+    if array_like or isinstance(inputs, list):
+        return open_arrays(inputs, target, asked)
+    if isinstance(inputs, (dict, set, bytes)) or inputs is None:
+        raise InputError(
+            f"what of wn.open must be a name, a path, arrays, a frame or a dataset; got {type(inputs).__name__}."
+        )
+    if target is not None:
+        raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
+    if is_map_style(inputs) or "torch" in homes:
+        return open_torch(inputs, asked)
+    raise InputError(
+        "what of wn.open must be a name, a path, arrays, a frame or a dataset with len() and "
+        f"[position]; got {type(inputs).__name__}."
+    )
+
+
+def _existing(what: str | os.PathLike[str]) -> Path:
+    try:
+        path = Path(what).expanduser()
+        if path.exists():
+            return path
+    except (OSError, ValueError, RuntimeError):
+        pass  # too long a name, a zero byte, an unknown home: no such file in any case
+    if "://" in str(what):
+        raise NotFoundError(f"{what} is not on this machine; winnow downloads nothing, so fetch it first.")
+    near = difflib.get_close_matches(str(what), builtin.NAMES, n=1, cutoff=0.6)
+    hint = f" (nearest: {near[0]!r})" if near else ""
+    raise NotFoundError(
+        f"there is no file or folder {str(what)!r}, and no built-in data set of that name{hint}; "
+        f"built-in: {', '.join(builtin.NAMES)}."
+    )
+
+
+def _open_path(path: Path, asked: OpenRequest) -> Source:
+    """The adapter that recognises what lies at a path."""
+    if not isinstance(asked.labels, (str, type(None))):
+        raise InputError(f"labels of wn.open must name a column or key of {path}; got {type(asked.labels).__name__}.")
+    try:
+        if path.is_dir():
+            return _open_folder(path, asked)
+        lower = path.name.lower()
+        for endings, adapter in _FILES:
+            if lower.endswith(endings):
+                return adapter(path, asked)
+    except PermissionError as error:
+        raise DataError(f"{error.filename or path} cannot be read: permission denied.") from None
+    if lower.endswith(_PICKLES):
+        raise DataError(f"{path} is a pickle, which can run code; winnow loads none, so save the arrays as npz.")
+    raise DataError(f"{path} has an ending winnow does not read; it reads {_READS}.")
+
+
+def _open_folder(path: Path, asked: OpenRequest) -> Source:
+    for recognises, adapter in _FOLDERS:
+        if recognises(path):
+            return adapter(path, asked)
+    names = sorted(item.name for item in path.iterdir())
+    seen = f"it holds {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}" if names else "it is empty"
+    raise DataError(f"folder {path} holds nothing winnow reads ({_READS}); {seen}.")
+
+
+def _holds(path: Path, endings: tuple[str, ...], deep: bool = True) -> bool:
+    found = path.rglob("*") if deep else path.iterdir()
+    return any(item.name.lower().endswith(endings) and not item.name.startswith(".") for item in found)

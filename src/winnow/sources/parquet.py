@@ -1,0 +1,210 @@
+"""Parquet: a file, or a directory of shards whose names say the split (`train-00000-of-00002.parquet`).
+
+Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images. Opening reads
+footers, the label column and the id column, nothing else: a million rows open in about a second. Features are
+checked for missing values when they are read. A table under `HELD` bytes is held after the first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core.errors import DataError, reason
+from . import tables
+from .assembly import OpenRequest, Pieces, assemble
+from .encoded_images import EncodedImages, class_names_in, image_column
+from .images import ImageForm, Name, first_form, readable
+from .memory import Recent, Remembered, stamp_of
+from .row_groups import Shards, opened, shards_of
+from .splits import choose, split_named, without_splits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ENDINGS", "open_parquet"]
+
+ENDINGS = (".parquet", ".pq")
+HELD = 512 << 20  # bytes: a table smaller than this stays in memory once read
+_whole = Recent(HELD)
+
+
+def open_parquet(path: Path, asked: OpenRequest) -> Source:
+    """A Source over a parquet file or a directory of shards."""
+    name = asked.named(path)
+    owner = f"source {name!r}"
+    files, split = _files(path, asked, owner)
+    schema = _schema(files, owner)
+    shards = shards_of(files, schema.names)
+    if len(shards) == 0:
+        raise DataError(f"{owner} has no rows.")
+    picture = image_column(schema, asked, owner)
+    chosen = replace(asked, columns=None) if picture else asked
+    layout = tables.lay_out(schema, chosen, owner)
+    raw = None if layout.label is None else tables.raw_values(_column(shards, layout.label))
+    own_ids = None
+    if layout.identity is not None:
+        tables.unique_ids(_column(shards, layout.identity), layout, owner)
+        own_ids = ColumnIds(shards, layout.identity)
+    origin: dict[str, Any] = {"path": str(path), "labels": layout.label, **({"split": split} if split else {})}
+    found: dict[str, Any] = {
+        "adapter": "parquet",
+        "count": len(shards),
+        "target": raw,
+        "own_ids": own_ids,
+        "origin": origin,
+        "class_names": class_names_in(schema, layout.label),
+        "ids_from": f"column {layout.identity}",
+    }
+    if picture is None:
+        return _numbers(shards, tables.numeric(schema, layout, owner), found, asked, name)
+    ignored = [column for column in layout.features if column != picture]
+    if ignored:
+        origin["ignored_columns"] = ignored
+    return _images(shards, picture, found, asked, name)
+
+
+def _numbers(shards: Shards, features: tuple[str, ...], found: dict[str, Any], asked: OpenRequest, name: str) -> Source:
+    reader = NumericRows(replace(shards, columns=features), f"source {name!r}")
+    return assemble(
+        asked,
+        name,
+        Pieces(**found, read=reader, content=reader.content, shape=(len(features),), kind="table", columns=features),
+    )
+
+
+def _images(shards: Shards, column: str, found: dict[str, Any], asked: OpenRequest, name: str) -> Source:
+    only = replace(shards, columns=(column,))
+    probe = EncodedImages(only, column, ImageForm("RGB", 1, 1, resize=False))
+    reader = replace(probe, form=first_form(_few_at_a_time(probe), f"source {name!r}", asked.size))
+    source = assemble(
+        asked,
+        name,
+        Pieces(
+            **found,
+            content=reader.content,
+            kind="image",
+            shape=reader.form.shape,
+            read=Remembered(reader, len(shards), reader.form.shape, (shards.files, column, reader.form)),
+        ),
+    )
+    if asked.unreadable == "refuse":
+        return source
+    good, skipped = readable(reader.named_items(), reader.form, len(shards), f"source {name!r}")
+    if skipped is None:
+        return source
+    return replace(source.at(good), origin={**source.origin, "skipped": skipped})
+
+
+def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]:
+    """The first images without reading the row group they lie in, then all of them."""
+    for table in opened(*images.shards.files[int(images.shards.file_of[0])]).iter_batches(
+        8, row_groups=[int(images.shards.index_of[0])], columns=[images.column], use_threads=False
+    ):
+        for row, item in enumerate(images.items(table)):
+            yield images.shards.named(row), item
+        break
+    yield from images.named_items()
+
+
+def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
+    """The files to read, in the order of their names, and the split they belong to."""
+    if path.is_file():
+        without_splits(asked.split, owner)
+        return [str(path.resolve())], None
+    found = sorted(
+        item
+        for item in path.rglob("*")
+        if item.suffix.lower() in ENDINGS and not item.name.startswith((".", "_")) and item.is_file()
+    )
+    by_split: dict[str | None, list[str]] = {}
+    for item in found:
+        inside = item.relative_to(path).parts
+        split = next((word for part in reversed(inside) if (word := split_named(part))), None)
+        by_split.setdefault(split, []).append(str(item.resolve()))
+    if list(by_split) == [None]:
+        without_splits(asked.split, owner)
+        return by_split[None], None
+    if None in by_split:
+        raise DataError(
+            f"{owner} has files of splits and files of none, such as {Path(by_split[None][0]).name}; "
+            "name each train-*, test-* or validation-*, or open one file."
+        )
+    split = choose([word for word in by_split if word], asked.split, owner)
+    return by_split[split], split
+
+
+def _schema(files: list[str], owner: str) -> pa.Schema:
+    """The columns, which must be the same in every file."""
+    first = opened(files[0], stamp_of(files[0])).schema_arrow
+    for path in files[1:]:
+        other = opened(path, stamp_of(path)).schema_arrow
+        if not other.equals(first):
+            raise DataError(
+                f"the files of {owner} have different columns: {Path(path).name} is not like {Path(files[0]).name}."
+            )
+    return first
+
+
+def _column(shards: Shards, name: str) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    try:
+        parts = [opened(*file).read(columns=[name]).column(name) for file in shards.files]
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"column {name!r} of {shards.files[0][0]} cannot be read: {reason(error)}.") from None
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=parts[0].type)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnIds:
+    """Reads the id column when called."""
+
+    shards: Shards
+    name: str
+
+    def __call__(self) -> NDArray[Any]:
+        """The ids, in order."""
+        return tables.id_values(_column(self.shards, self.name))
+
+
+@dataclass(frozen=True, eq=False)
+class NumericRows:
+    """Reads rows of numbers; a small table is held whole after the first read."""
+
+    shards: Shards
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        asked = np.asarray(positions, dtype=np.int64)
+        width = len(self.shards.columns)
+        if len(self.shards) * width * 4 < HELD:
+            whole = _whole.get((self.shards.files, self.shards.columns), self._everything)
+            return np.asarray(whole[asked])
+        out = np.empty((asked.size, width), dtype=np.float32)
+        for where, table in self.shards.pieces(asked):
+            out[where] = tables.matrix(table, self.shards.columns, self.owner)
+        return out
+
+    def _everything(self) -> NDArray[np.float32]:
+        out = np.empty((len(self.shards), len(self.shards.columns)), dtype=np.float32)
+        start = 0
+        for table in self.shards.stream():
+            out[start : start + table.num_rows] = tables.matrix(table, self.shards.columns, self.owner)
+            start += table.num_rows
+        return out
+
+    def content(self) -> Iterator[bytes]:
+        """The float32 bytes of every row, in order."""
+        for table in self.shards.stream():
+            for row in tables.matrix(table, self.shards.columns, self.owner):
+                yield row.tobytes()

@@ -1,0 +1,180 @@
+"""Tables: which column is the label, which the id, which are features; shared by frames, CSV, parquet and HF.
+
+Features are numbers or booleans and become one float32 row an example. The label column is the one named by
+`labels=`, or the only one called label, labels, target, y or class (in any case). A column called `id` names
+the examples and is no feature: a row number would leak the order of the file into the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.errors import DataError, InputError, UnknownNameError
+from .assembly import OpenRequest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Layout", "lay_out", "matrix", "raw_values", "unique_ids"]
+
+LABEL_NAMES = ("label", "labels", "target", "y", "class")
+NAMED = 4  # how many columns a message names
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The parts that the columns of a table play."""
+
+    features: tuple[str, ...]
+    label: str | None
+    identity: str | None
+    identity_asked: bool = False
+
+
+def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool = False) -> Layout:
+    """Decide the part of each column.
+
+    Parameters
+    ----------
+    schema
+        The arrow schema.
+    asked
+        The options of `wn.open`.
+    owner
+        Whose columns they are, for messages.
+    labelled
+        Whether the labels are given beside the table, so that no column needs to be one.
+    """
+    names = list(schema.names)
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{owner} has more than one column named {twice!r}; rename them.")
+    label = None if labelled else label_column(names, asked, owner)
+    identity = asked.id_column
+    if identity is not None:
+        _known(identity, names, "ids", owner)
+    elif asked.ids is None and "id" in names and label != "id" and "id" not in (asked.columns or ()):
+        identity = "id"
+    for name in asked.columns or ():
+        _known(name, names, "columns", owner)
+    features = tuple(name for name in (asked.columns or names) if name not in (label, identity))
+    return Layout(features, label, identity, asked.id_column is not None)
+
+
+def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | None:
+    """The column asked for, or the only one with a usual name."""
+    if asked.label_column is not None:
+        return _known(asked.label_column, names, "labels", owner)
+    if asked.task == "unlabelled":
+        return None
+    found = [name for name in names if name.lower() in LABEL_NAMES and name not in (asked.columns or ())]
+    if len(found) > 1:
+        raise InputError(
+            f"{owner} has {len(found)} columns that may be the label ({', '.join(map(repr, found))}); "
+            "name one with labels=."
+        )
+    return found[0] if found else None
+
+
+def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
+    if name not in names:
+        raise UnknownNameError.of(f"column in {option} of wn.open for {owner}:", name, names)
+    return name
+
+
+def numeric(schema: pa.Schema, layout: Layout, owner: str) -> tuple[str, ...]:
+    """The feature columns, or a refusal that names those that are not numbers."""
+    import pyarrow.types as kinds
+
+    wrong = []
+    for name in layout.features:
+        kind = schema.field(name).type
+        usable = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
+        if not any(test(kind) for test in usable):
+            wrong.append(f"{name!r} ({kind})")
+    if wrong:
+        shown = ", ".join(wrong[:NAMED]) + (f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
+        raise DataError(
+            f"{owner} has feature columns that are not numbers: {shown}; encode them, or name the "
+            "columns to use with columns= and the target with labels=."
+        )
+    if not layout.features:
+        raise DataError(f"{owner} has no feature columns beside its label and id.")
+    return layout.features
+
+
+def matrix(table: pa.Table, features: Sequence[str], owner: str) -> NDArray[np.float32]:
+    """The features as float32 rows; missing, infinite and overlarge values are refused by column."""
+    out = np.empty((table.num_rows, len(features)), dtype=np.float32)
+    for place, name in enumerate(features):
+        column = table.column(name)
+        bad = column.null_count
+        if not bad:
+            with np.errstate(over="ignore"):
+                out[:, place] = _numbers(column)
+            bad = int((~np.isfinite(out[:, place])).sum())
+        if bad:
+            raise DataError(
+                f"column {name!r} of {owner} has {bad} values that are missing, NaN, infinite or too "
+                "large for float32; fill or drop them."
+            )
+    return out
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column of numbers without nulls; not by arrow's `to_numpy`, which imports pandas, a matter of seconds."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    truth = kinds.is_boolean(column.type)
+    if truth or kinds.is_decimal(column.type):
+        column = column.cast(pa.uint8() if truth else pa.float64())
+    parts = [np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)]
+    values = np.concatenate(parts) if len(parts) != 1 else parts[0]
+    return values.astype(bool) if truth else values
+
+
+def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
+    """A column as numpy: numbers as they are, categories and text as objects, nulls as None."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    plain = kinds.is_integer(column.type) or kinds.is_floating(column.type) or kinds.is_boolean(column.type)
+    if (plain or kinds.is_decimal(column.type)) and not column.null_count:
+        return _numbers(column)
+    out = np.empty(len(column), dtype=object)
+    out[:] = column.to_pylist()
+    return out
+
+
+def unique_ids(column: pa.ChunkedArray, layout: Layout, owner: str) -> None:
+    """Refuse an id column with repeated or missing values."""
+    import pyarrow.compute as compute
+    import pyarrow.types as kinds
+
+    name, kind = layout.identity, column.type
+    text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
+    if not (text or kinds.is_integer(kind)):
+        raise DataError(f"id column {name!r} of {owner} must hold whole numbers or text; it holds {kind}.")
+    missing = column.null_count
+    repeated = len(column) - missing - compute.count_distinct(column).as_py()
+    if missing or repeated:
+        what = f"{missing} missing" if missing else f"{repeated} repeated"
+        way = (
+            ""
+            if layout.identity_asked
+            else ("; pass ids= to name another column, or rename this one if it is a feature")
+        )
+        raise DataError(f"id column {name!r} of {owner} has {what} values{way}.")
+
+
+def id_values(column: pa.ChunkedArray) -> NDArray[Any]:
+    """An id column as whole numbers or text."""
+    values = raw_values(column)
+    return values.astype(np.str_) if values.dtype.kind == "O" else values

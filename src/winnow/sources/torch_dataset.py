@@ -1,0 +1,191 @@
+"""Torch map-style datasets: anything with `len()` and `[position]` that gives an input, or an input and a target.
+
+Positions are the ids: a dataset may augment, so the same example need not have the same content twice. Targets come
+from `.targets`, `.labels` or `.tensors` where these agree with the first item and no target transform stands between;
+otherwise from one pass over the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core.errors import DataError, InputError
+from ..core.files import fingerprint
+from ..core.progress import track
+from .arrays import canonical, to_numpy
+from .assembly import OpenRequest, Pieces, assemble
+from .images import from_pillow
+from .splits import without_splits
+
+__all__ = ["is_map_style", "open_torch"]
+
+LOOKS = 256  # items that a fingerprint looks at
+
+
+def is_map_style(what: Any) -> bool:
+    """Whether this can be indexed by position."""
+    return hasattr(what, "__getitem__") and hasattr(what, "__len__")
+
+
+def open_torch(dataset: Any, asked: OpenRequest) -> Source:
+    """A Source over a map-style dataset."""
+    name = asked.named(None, type(dataset).__name__)
+    owner = f"source {name!r}"
+    if not is_map_style(dataset):
+        raise InputError(
+            f"what of wn.open is a {type(dataset).__name__}, which cannot be indexed; winnow reads "
+            "map-style datasets, with len() and [position]."
+        )
+    without_splits(asked.split, owner)
+    asked.refuse("columns", of="torch datasets")
+    count = len(dataset)
+    if count == 0:
+        raise DataError(f"{owner} is empty.")
+    first = _input(dataset[0], 0, owner)
+    kind = canonical(first[None], owner)[1]
+    shape = canonical(first[None], owner)[0].shape[1:]
+    raw, found = _targets(dataset, count, asked, owner)
+    names = getattr(dataset, "classes", None)
+    usable = isinstance(names, (list, tuple)) and all(isinstance(item, str) for item in names)
+    return assemble(
+        asked,
+        name,
+        Pieces(
+            adapter="torch",
+            read=Items(dataset, shape, owner),
+            count=count,
+            shape=shape,
+            kind=kind,
+            target=raw,
+            class_names=tuple(names) if usable and names and _fits(raw, len(names)) else (),
+            own_ids=np.arange(count),
+            ids_from="positions",
+            origin={"dataset": type(dataset).__name__, "labels": found},
+            seal=Seal(Items(dataset, shape, owner), count),
+        ),
+    )
+
+
+def _fits(raw: NDArray[Any] | None, classes: int) -> bool:
+    return (
+        raw is not None
+        and raw.ndim == 1
+        and raw.dtype.kind in "iu"
+        and bool((raw >= 0).all() and (raw < classes).all())
+    )
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    """Input and target of one item; None where there is no target."""
+    if isinstance(item, (tuple, list)):
+        return item[0], item[1] if len(item) > 1 else None
+    return item, None
+
+
+def _input(item: Any, position: int, owner: str) -> NDArray[Any]:
+    value = _pair(item)[0]
+    if isinstance(value, dict):
+        raise InputError(
+            f"{owner} gives dictionaries ({', '.join(map(str, list(value)[:4]))}); winnow reads "
+            "datasets that give an input, or an input and a target."
+        )
+    if hasattr(value, "convert") and hasattr(value, "mode"):
+        return from_pillow(value, f"{position} of {owner}")
+    array = to_numpy(value, f"item {position}", owner)
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"item {position} of {owner} must be an array of numbers or an image; got {type(value).__name__}."
+        )
+    return array
+
+
+def _targets(dataset: Any, count: int, asked: OpenRequest, owner: str) -> tuple[NDArray[Any] | None, str | None]:
+    """The raw targets and where they were found."""
+    if asked.task == "unlabelled":
+        return None, None
+    if asked.labels is not None and not isinstance(asked.labels, str):
+        return to_numpy(asked.labels, "labels", owner), "given"
+    if isinstance(asked.labels, str):
+        if getattr(dataset, asked.labels, None) is None:
+            raise InputError(f"labels of wn.open names {asked.labels!r}, which is no attribute of {owner}.")
+        return to_numpy(getattr(dataset, asked.labels), "labels", owner), asked.labels
+    first = _pair(dataset[0])[1]
+    if first is None:
+        return None, None
+    for word, known in _attributes(dataset):
+        if len(known) == count and known.ndim <= 2 and np.array_equal(known[0], _scalar(first)):
+            return known, word
+    passed = [_pair(dataset[i])[1] for i in track(range(count), "reading targets")]
+    return np.array([_scalar(item) for item in passed]), "items"
+
+
+def _scalar(value: Any) -> Any:
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().numpy()
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def _attributes(dataset: Any) -> list[tuple[str, NDArray[Any]]]:
+    """Targets a dataset holds in an attribute, through any number of torch Subsets."""
+    if hasattr(dataset, "indices") and hasattr(dataset, "dataset"):
+        where = np.asarray(dataset.indices, dtype=np.int64)
+        last = where.max(initial=-1)
+        return [(word, known[where]) for word, known in _attributes(dataset.dataset) if len(known) > last]
+    if getattr(dataset, "target_transform", None) is not None:
+        return []
+    tensors: Any = getattr(dataset, "tensors", ())
+    held = [(word, getattr(dataset, word, None)) for word in ("targets", "labels")]
+    held += [("tensors", tensors[1])] if len(tensors) == 2 else []
+    arrays = []
+    for word, value in held:
+        if value is not None and not isinstance(value, (str, dict)) and not callable(value):
+            try:
+                arrays.append((word, to_numpy(value, "labels", "dataset")))
+            except InputError:
+                continue  # of uneven rows, say: the pass over the data decides
+    return [(word, array) for word, array in arrays if array.ndim]
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Reads item by item; every one must have the shape of the first."""
+
+    dataset: Any
+    shape: tuple[int, ...]
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Inputs at these positions."""
+        rows = []
+        for position in positions.tolist():
+            row = canonical(_input(self.dataset[position], position, self.owner)[None], self.owner)[0][0]
+            if row.shape != self.shape:
+                raise DataError(
+                    f"item {position} of {self.owner} has shape {row.shape}, the first one {self.shape}; "
+                    "every item must have the same shape."
+                )
+            rows.append(row)
+        if not rows:
+            return canonical(_input(self.dataset[0], 0, self.owner)[None], self.owner)[0][:0]
+        return np.stack(rows)
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What the fingerprint knows of the content: a look at some items, unless each look gives something else."""
+
+    read: Items
+    count: int
+
+    def __call__(self) -> str:
+        """Look, when the fingerprint is first asked for."""
+        kind = f"{type(self.read.dataset).__module__}.{type(self.read.dataset).__qualname__}"
+        where = np.unique(np.linspace(0, self.count - 1, min(self.count, LOOKS)).astype(np.int64))
+        if not np.array_equal(self.read(where[:1]), self.read(where[:1])):
+            return f"{kind}, augmenting"
+        return fingerprint(kind, self.read(where).tobytes())

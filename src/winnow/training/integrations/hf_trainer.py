@@ -1,0 +1,168 @@
+"""`RecorderCallback` and `AcceleratorCallback` for the Hugging Face Trainer; the only file that imports transformers.
+
+    rec = wn.Recorder(len(train_dataset), classes)
+    trainer = Trainer(..., train_dataset=train_dataset, callbacks=[RecorderCallback(rec)])
+    trainer.train()
+    signals = rec.signals()
+
+A Trainer's callbacks see neither logits nor which examples a batch holds. So after each epoch the callback
+passes over the training set in its own order, in eval mode, with the Trainer's collator: that is also what
+scores are defined on. It costs one forward pass an epoch and does not change the training. What was recorded is
+kept in each checkpoint, so that `resume_from_checkpoint` goes on where it was.
+
+`AcceleratorCallback` keeps the steps of a `wn.Accelerator` whose loss your model takes while it is active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...core.errors import InputError, MissingDependencyError
+from ...core.files import atomic
+from ..recorder import Recorder, eval_pass
+
+try:
+    from transformers import TrainerCallback
+except ImportError:
+    raise MissingDependencyError(
+        "winnow's callback for the Hugging Face Trainer needs transformers; install it "
+        "with: pip install 'transformers[torch]'"
+    ) from None
+
+__all__ = ["AcceleratorCallback", "RecorderCallback"]
+
+FILE = "winnow-recorder.safetensors"
+ACCELERATOR = "winnow-accelerator.safetensors"
+
+
+class RecorderCallback(TrainerCallback):  # type: ignore[misc]
+    """Record every example of the training set after each epoch of a Trainer.
+
+    Parameters
+    ----------
+    recorder
+        Where to record.
+    dataset
+        What to pass over instead of the Trainer's own training set: the same examples in the same order,
+        without augmentation, say.
+    labels
+        Which entry of a batch holds the targets.
+    """
+
+    def __init__(self, recorder: Recorder, dataset: Any = None, labels: str = "labels") -> None:
+        self.recorder = recorder
+        self.dataset = dataset
+        self.labels = labels
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Refuse a recorder that does not fit; take up what a checkpoint recorded."""
+        kept = Path(args.output_dir) / f"checkpoint-{state.global_step}" / FILE
+        if state.global_step and not self.recorder.epochs and kept.is_file():
+            from safetensors.numpy import load_file
+
+            self.recorder.load_state_dict(load_file(kept))
+        finished = int(state.epoch or 0)
+        if self.recorder.epochs == finished - 1 and state.epoch == finished:
+            self._record(args, **given)  # the checkpoint is of this epoch's last step, before it was recorded
+        if self.recorder.epochs != finished:
+            raise InputError(
+                f"recorder of RecorderCallback must have as many epochs as the training it joins, "
+                f"{finished}; it has {self.recorder.epochs}."
+            )
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Record the epoch."""
+        self._record(args, **given)
+
+    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Put what was recorded into the checkpoint."""
+        from safetensors.numpy import save_file
+
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        if state.is_world_process_zero and folder.is_dir():
+            tensors = {name: np.ascontiguousarray(value) for name, value in self.recorder.state_dict().items()}
+            with atomic(folder / FILE) as part:
+                save_file(tensors, part)
+
+    def _record(self, args: Any, *, model: torch.nn.Module, train_dataloader: Any, **_given: Any) -> None:
+        def forward(batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
+            if not isinstance(batch, Mapping) or self.labels not in batch:
+                what = ", ".join(map(str, batch)) if isinstance(batch, Mapping) else type(batch).__name__
+                raise InputError(
+                    f"labels of RecorderCallback must name an entry of a batch ({what}); got {self.labels!r}."
+                )
+            return _logits(model(**{name: _moved(value, args.device) for name, value in batch.items()})), (
+                batch[self.labels]
+            )
+
+        dataset = train_dataloader.dataset if self.dataset is None else self.dataset
+        eval_pass(
+            self.recorder,
+            model,
+            dataset,
+            batch=args.eval_batch_size,
+            forward=forward,
+            collate=train_dataloader.collate_fn,
+        )
+
+
+class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
+    """End the steps of a `wn.Accelerator` with those of a Trainer, and keep it in the checkpoints.
+
+    Parameters
+    ----------
+    accelerator
+        Whose `loss` your model returns while it is `active`. Make it part of the model, so that the Trainer's optimiser
+        holds its parameters.
+    """
+
+    def __init__(self, accelerator: Any) -> None:
+        self.accelerator = accelerator
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Take up what a checkpoint holds; refuse an optimiser that leaves the head out."""
+        self.accelerator.to(args.device)
+        kept = Path(args.output_dir) / f"checkpoint-{state.global_step}" / ACCELERATOR
+        if state.global_step and kept.is_file():
+            from safetensors.torch import load_file
+
+            self.accelerator.load_state_dict(load_file(kept))
+        if state.global_step and self.accelerator.active and not self.accelerator.switch.steps:
+            raise InputError(
+                f"AcceleratorCallback goes on from a checkpoint whose accelerator is kept in {kept.parent}; there is "
+                "none, and stage 1 would begin again."
+            )
+        self.accelerator.check_optimizer(given["optimizer"])
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """End a step of the accelerator with each step of the optimiser."""
+        self.accelerator.update()
+
+    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
+        """Put the head and the switch into the checkpoint."""
+        from safetensors.torch import save_file
+
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        if state.is_world_process_zero and folder.is_dir():
+            with atomic(folder / ACCELERATOR) as part:
+                save_file(dict(self.accelerator.state_dict()), part)
+
+
+def _moved(value: Any, device: torch.device) -> Any:
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def _logits(output: Any) -> torch.Tensor:
+    """The logits among what a model of transformers, or one written like it, returns."""
+    if isinstance(output, Mapping) and "logits" in output:
+        output = output["logits"]
+    elif isinstance(output, tuple) and len(output) > 1:
+        output = output[1]  # given labels, a model that returns a tuple has its loss first
+    if not isinstance(output, torch.Tensor):
+        raise InputError(f"a model that RecorderCallback records must return logits; got {type(output).__name__}.")
+    return output

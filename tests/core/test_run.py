@@ -1,0 +1,204 @@
+"""The run directory: whole files, recorded steps, one process at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from winnow.core.errors import InputError, NotFoundError, RunInUseError, StoreError
+from winnow.core.files import atomic, fingerprint, read_json, write_json
+from winnow.core.run import Run
+
+
+@dataclass(frozen=True)
+class Note:
+    """The smallest artefact there is."""
+
+    text: str
+
+    def save(self, path: str | Path) -> Path:
+        write_json(path, self.text)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Note:
+        return cls(read_json(path))
+
+
+def never() -> Note:
+    raise AssertionError("a finished step was made again")
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "file.txt"
+
+    def half_written() -> None:
+        with atomic(target) as part:
+            part.write_text("half")
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        half_written()
+    assert not target.exists()
+    assert list(target.parent.iterdir()) == []
+    with atomic(target) as part:
+        part.write_text("whole")
+    assert target.read_text() == "whole"
+    assert [item.name for item in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_follows_the_umask(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", 1)
+    (tmp_path / "b.json").write_text("1")
+    assert (tmp_path / "a.json").stat().st_mode == (tmp_path / "b.json").stat().st_mode
+
+
+def test_a_finished_step_is_loaded_not_made(tmp_path: Path) -> None:
+    for make in (lambda: Note("made"), never):
+        with Run(tmp_path / "run", {"keep": 0.5}) as run:
+            assert run.step("select", Note, make).text == "made"
+            assert run.seconds("select") >= 0
+
+
+def test_a_step_under_another_key_is_made_again(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.step("select", Note, lambda: Note("first"), key={"size": 1})
+        assert run.step("select", Note, never, key={"size": 1}).text == "first"
+        assert run.step("select", Note, lambda: Note("second"), key={"size": 2}).text == "second"
+
+
+def test_an_artefact_without_a_record_does_not_count(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.step("select", Note, lambda: Note("first"))
+        (tmp_path / "steps" / "select.json").unlink()  # killed after the file, before the record
+        assert run.step("select", Note, lambda: Note("again")).text == "again"
+
+
+def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    with Run(tmp_path, {}):
+        pass
+    part = tmp_path / "scores" / ".el2n.parquet.x1.winnow-part"
+    part.parent.mkdir()
+    part.write_text("half")
+    with Run(tmp_path, {}):
+        assert not part.exists()
+
+
+def test_seconds_are_those_of_the_first_making(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.put("observe/seed-0", Note("x"), 12.5)
+        run.put("observe/seed-1", Note("y"), 7.5)
+    with Run(tmp_path, {}) as run:
+        assert run.seconds("observe/") == 0
+        run.get("observe/seed-0", Note)
+        run.get("observe/seed-1", Note)
+        assert run.seconds("observe/") == 20.0
+
+
+def test_without_a_directory_nothing_is_kept() -> None:
+    with Run(None, {}) as run:
+        assert run.step("select", Note, lambda: Note("a")).text == "a"
+        assert run.step("select", Note, lambda: Note("b")).text == "b"
+        assert run.get("select", Note) is None
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    with Run(tmp_path, {"keep": 0.5, "seed": 0}):
+        pass
+    with pytest.raises(StoreError, match=r"other settings \(keep was 0.5, now 0.4\)"):
+        Run(tmp_path, {"keep": 0.4, "seed": 0}).__enter__()
+    with Run(tmp_path, {"keep": 0.4, "seed": 0}, extend=True):
+        pass
+    assert json.loads((tmp_path / "run.json").read_text())["settings"]["keep"] == 0.4
+
+
+def test_a_foreign_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(StoreError, match="not empty and is not a winnow run"):
+        Run(tmp_path, {}).__enter__()
+    with pytest.raises(InputError, match="is a file"):
+        Run(tmp_path / "thesis.tex", {}).__enter__()
+    assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_nothing_is_cleaned_up_in_a_directory_that_is_not_ours(tmp_path: Path) -> None:
+    part = tmp_path / "films" / ".a.winnow-part"
+    part.parent.mkdir()
+    part.write_text("half a film")
+    with pytest.raises(StoreError, match="not a winnow run"):
+        Run(tmp_path, {}).__enter__()
+    assert part.exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence() -> None:
+    with pytest.raises(StoreError, match=r"cannot write /proc/nowhere/a.json"):
+        write_json("/proc/nowhere/a.json", 1)
+    with pytest.raises(InputError, match="cannot be written"):
+        Run("/proc/nowhere", {}).__enter__()
+
+
+def test_an_existing_run_keeps_its_settings(tmp_path: Path) -> None:
+    with Run(tmp_path, {"command": "observe", "seed": 3}):
+        pass
+    with Run.existing(tmp_path) as run:
+        run.put("score/el2n", Note("x"), 1.5)
+    assert read_json(tmp_path / "run.json")["settings"] == {"command": "observe", "seed": 3}
+    with pytest.raises(NotFoundError, match=r"holds no run\.json"):
+        Run.existing(tmp_path / "nowhere")
+
+
+def test_another_command_is_refused_even_where_a_run_may_grow(tmp_path: Path) -> None:
+    with Run(tmp_path, {"command": "prune"}):
+        pass
+    with pytest.raises(StoreError, match="command was 'prune', now 'evaluate'"):
+        Run(tmp_path, {"command": "evaluate"}, extend=True).__enter__()
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", {"format": 99, "settings": {}})
+    with pytest.raises(StoreError, match="format 99"):
+        Run(tmp_path, {}).__enter__()
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.step("select", Note, lambda: Note("a"))
+        (tmp_path / "steps" / "select.json").write_text("{")
+        with pytest.raises(StoreError, match=r"select\.json"):
+            run.step("select", Note, never)
+
+
+HOLD = """
+import sys, time
+from winnow.core.run import Run
+run = Run(sys.argv[1], {}).__enter__()
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_second_process_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == "held"
+    try:
+        with pytest.raises(RunInUseError, match=f"in use by process {holder.pid}"):
+            Run(tmp_path, {}).__enter__()
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+    with Run(tmp_path, {}):
+        assert (tmp_path / "lock").read_text() == f"process {os.getpid()}"
+
+
+def test_fingerprints_tell_boundaries_apart() -> None:
+    assert fingerprint("ab", "c") != fingerprint("a", "bc")
+    assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    assert fingerprint(b"x") == fingerprint(b"x")

@@ -1,0 +1,161 @@
+"""The arithmetic of a forecast: angle from agreement, two calibrations, policies; against twins and planted truths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+from scipy.stats import spearmanr
+
+from winnow.methods import theory
+from winnow.planning.agreement import angle_of, margin_agreement, rank_agreement
+from winnow.planning.forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
+
+SIZES = np.array([250, 500, 1000, 2000])
+
+
+def margins(angle: float, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Margins that two independent probes at an angle give the same examples."""
+    rng = np.random.default_rng(seed)
+    theta, u = np.radians(angle), np.abs(rng.normal(size=n))
+    first, second = (u * np.cos(theta) + rng.normal(size=n) * np.sin(theta) for _ in range(2))
+    return first, second
+
+
+@pytest.mark.parametrize("angle", [1.0, 10.0, 30.0, 60.0, 85.0])
+def test_agreement_of_probes_is_what_simulated_margins_show(angle: float) -> None:
+    n = 200_000
+    found = spearmanr(*margins(angle, n)).statistic
+    assert margin_agreement(angle) == pytest.approx(found, abs=4 / np.sqrt(n))
+
+
+def test_agreement_runs_from_one_to_nothing() -> None:
+    found = [margin_agreement(angle) for angle in np.linspace(0, 90, 91)]
+    assert (found[0], found[-1]) == (1.0, 0.0)
+    assert (np.diff(found) < 0).all()
+
+
+def test_the_angle_is_the_agreement_inverted() -> None:
+    angles = np.array([0.2, 0.7, 3.3, 12.1, 33.3, 61.7, 80.2, 88.0])
+    back = angle_of([margin_agreement(angle) for angle in angles])
+    np.testing.assert_allclose(back, angles, atol=2e-3)
+    np.testing.assert_array_equal(angle_of([1.0, 0.0, -0.3]), [0.0, 90.0, 90.0])
+
+
+@pytest.mark.parametrize("angle", [5.0, 20.0, 40.0])
+def test_the_angle_is_found_again_from_margins(angle: float) -> None:
+    n = 20_000
+    first, second = margins(angle, n, 1)
+    found = angle_of(rank_agreement(first.astype(np.float32), second.astype(np.float32), np.ones((1, n))))
+    slope = (margin_agreement(angle + 0.5) - margin_agreement(angle - 0.5)) / 1.0
+    assert found[0] == pytest.approx(angle, abs=4 / np.sqrt(n) / abs(slope))
+
+
+def test_agreement_under_a_drawing_is_spearman_of_the_drawn() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 12, (2, 60)).astype(np.float32)  # with many ties
+    counts = np.stack([np.ones(60), rng.multinomial(60, np.full(60, 1 / 60))]).astype(float)
+    for found, count in zip(rank_agreement(a, b, counts), counts.astype(int), strict=True):
+        assert found == pytest.approx(spearmanr(np.repeat(a, count), np.repeat(b, count)).statistic)
+    assert rank_agreement(np.zeros(60, np.float32), b, counts).tolist() == [0.0, 0.0]
+
+
+def curve(dimension: float, exponent: float, floor: float, chance: float = 0.9) -> np.ndarray:
+    alpha = (SIZES / dimension) ** exponent
+    return np.log(floor + (chance - floor) * 2 * theory.learning_curve(alpha).error)
+
+
+@pytest.mark.parametrize(
+    ("form", "truth"),
+    [
+        ("floor", (200.0, 1.0, 0.05)),
+        ("floor", (40.0, 1.0, 0.2)),
+        ("exponent", (300.0, 0.6, 0.0)),
+        ("exponent", (5.0, 0.3, 0.0)),
+    ],
+)
+def test_a_planted_curve_is_found_and_its_form_wins(form: str, truth: tuple[float, float, float]) -> None:
+    fits = {fit.form: fit for fit in calibrate(SIZES, curve(*truth), [3, 3, 6, 3], 0.0, 0.9)}
+    assert set(fits) == set(FORMS)
+    fit = fits[form]
+    np.testing.assert_allclose([fit.dimension[0], fit.exponent[0], fit.floor[0]], truth, rtol=1e-5, atol=1e-9)
+    assert fit.weight[0] > 0.999
+    assert np.log(fit.unpruned_error(1000)[0]) == pytest.approx(curve(*truth)[2], abs=1e-6)
+
+
+def test_no_start_finds_a_better_fit() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.array([3.0, 3, 6, 3])
+    noisy = curve(60, 0.7, 0.03) + 0.05 * rng.normal(size=(8, 4))
+    for fit in calibrate(SIZES, noisy, weights, 0.0, 0.9):
+        for row, y in enumerate(noisy):
+            tops = np.exp(y.min())
+
+            def residual(p: np.ndarray, y: np.ndarray = y, tops: float = tops, form: str = fit.form) -> np.ndarray:
+                b, e0 = (1.0, tops / (1 + np.exp(-p[1]))) if form == "floor" else (np.exp(p[1]), 0.0)
+                eps = np.exp(unpruned(b * (np.log(SIZES) - p[0]))[0])
+                return np.sqrt(weights) * (np.log(e0 + (0.9 - e0) * 2 * eps) - y)
+
+            starts = [(np.log(n), z) for n in (1, 30, 1000) for z in (-1.5, 0.0, 1.2)]
+            best = min(2 * least_squares(residual, start).cost for start in starts)
+            assert fit.rss[row] <= best + 1e-6
+
+
+def test_weights_are_shared_when_both_forms_fit_as_badly() -> None:
+    flat = np.log(np.full(4, 0.5))
+    fits = calibrate(SIZES, flat, [3, 3, 6, 3], 5.0, 0.9)
+    assert sum(fit.weight[0] for fit in fits) == pytest.approx(1)
+    assert all(fit.weight[0] > 0.3 for fit in fits)
+
+
+def test_a_forecast_is_the_theory_behind_the_calibration() -> None:
+    fit = calibrate(SIZES, curve(100, 1, 0.1), [3, 3, 6, 3], 0.0, 0.9)[0]
+    angle = np.array([20.0])
+    for policy in ("hard", "easy"):
+        eps = theory.solve(0.25 * 5000 / 100, 0.25, 20.0, policy).error
+        wanted = 0.1 + (0.9 - 0.1) * 2 * eps
+        assert policy_error(fit, 5000, 0.25, angle, policy)[0] == pytest.approx(wanted, rel=1e-4)
+    random = policy_error(fit, 5000, 0.25, angle, "random")[0]
+    assert random == pytest.approx(fit.unpruned_error(1250)[0], rel=1e-12)
+    assert policy_error(fit, 5000, 1.0, angle, "hard")[0] == pytest.approx(fit.unpruned_error(5000)[0], rel=1e-12)
+    window = policy_error(fit, 5000, 0.25, angle, best_window(fit, 5000, 0.25, 20.0))[0]
+    assert window <= min(policy_error(fit, 5000, 0.25, angle, policy)[0] for policy in ("hard", "easy")) + 1e-9
+
+
+def test_no_part_is_forecast_above_the_whole_it_came_from() -> None:
+    """With a slow curve (b < 1) too: a ranked part is worth at most what everything is, as in the theory."""
+    fit = calibrate(SIZES, curve(100, 0.3, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+    assert fit.exponent[0] == pytest.approx(0.3, rel=1e-3)
+    whole = fit.unpruned_error(5000)[0]
+    for keep in (0.9, 0.5, 0.1):
+        kept = [policy_error(fit, 5000, keep, np.array([5.0]), policy)[0] for policy in ("hard", "easy")]
+        kept.append(policy_error(fit, 5000, keep, np.array([5.0]), best_window(fit, 5000, keep, 5.0))[0])
+        assert min(kept) > 0.9 * whole
+
+
+@pytest.mark.parametrize("exponent", [0.3, 0.7, 1.5])
+def test_a_useless_probe_ranks_at_random(exponent) -> None:
+    fit = calibrate(SIZES, curve(100, exponent, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+    for keep in (0.7, 0.2):
+        random = policy_error(fit, 5000, keep, np.array([90.0]), "random")[0]
+        for policy in ("hard", "easy"):
+            assert policy_error(fit, 5000, keep, np.array([90.0]), policy)[0] == pytest.approx(random, rel=1e-4)
+
+
+def test_replicates_read_from_a_table_are_near_the_theory() -> None:
+    rng = np.random.default_rng(0)
+    noisy = curve(100, 1, 0.1) + np.concatenate([np.zeros((1, 4)), 0.04 * rng.normal(size=(20, 4))])
+    fit = calibrate(SIZES, noisy, [3, 3, 6, 3], 0.0, 0.9)[0]
+    angle = 20 + np.concatenate([[0.0], 3 * rng.normal(size=20)])
+    found = policy_error(fit, 5000, 0.25, angle, "hard")
+    exact = [theory.solve(a, 0.25, t, "hard").error for a, t in zip(0.25 * fit.alpha(5000), angle, strict=True)]
+    np.testing.assert_allclose(found, fit.error(np.array(exact)), atol=2e-3)  # b = 1: the theory itself
+
+
+def test_a_probe_that_sees_more_stands_closer() -> None:
+    fit = calibrate(SIZES, curve(100, 1, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+    measured = np.array([30.0])
+    assert angle_reached(fit, measured, 1000, 1000)[0] == pytest.approx(30.0)
+    near = theory.solve(100.0).error / theory.solve(10.0).error
+    assert angle_reached(fit, measured, 1000, 10_000)[0] == pytest.approx(30.0 * near, rel=1e-3)
+    assert angle_reached(fit, measured, 1000, 1)[0] <= 90.0

@@ -1,0 +1,343 @@
+"""plan on worlds whose truth is known: a perceptron, label noise, nothing but noise; what it keeps and refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import winnow as wn
+from tests.signals.small import Counting, rows, shuffled
+from winnow.artefacts.pilot_training import Look
+from winnow.artefacts.plan import Check, Forecast, Plan
+from winnow.core.errors import InputError, NotDefinedError, StoreError, UnknownNameError
+from winnow.engines import Local
+from winnow.planning import next_command as commanding
+from winnow.planning import recommendation as advising
+from winnow.planning.forecast import KEEPS
+from winnow.planning.next_command import Options
+from winnow.planning.plan import plan
+from winnow.planning.recommendation import choice_of, how_far
+from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, considering
+from winnow.pruning.request import request_of
+
+DIMENSION = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Nothing:
+    """Stands for resources, which have tests of their own."""
+
+    seconds_observe: float = 1.0
+
+    def sentences(self) -> list[str]:
+        return ["It costs nothing."]
+
+
+@pytest.fixture(autouse=True)
+def _no_timing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commanding, "estimate", lambda source, **asked: Nothing())
+
+
+def world(n: int = 3000, flipped: float = 0.0, seed: int = 0) -> wn.Source:
+    """The theory's own world: Gaussian inputs, a linear teacher, some labels turned."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, DIMENSION)).astype(np.float32)
+    y = x @ rng.normal(size=DIMENSION) > 0
+    return wn.open((x, (y ^ (rng.random(n) < flipped)).astype(int)))
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer fractions, for tests that are about something else."""
+    monkeypatch.setattr(advising, "KEEPS", (0.75, 0.5, 0.25))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As engines give their tasks; two threads on tiny batches mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def clean() -> Plan:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commanding, "estimate", lambda source, **asked: Nothing())
+        return plan(world())
+
+
+def test_a_perceptron_world_is_recognised(clean: Plan) -> None:
+    found = clean.calibration
+    for form in found["forms"].values():
+        assert DIMENSION / 2 < form["dimension"] < 2 * DIMENSION
+    # A linear student's angle to the teacher is pi times its error, and the halves' error is on the pilot's curve.
+    halves = next(point for point in clean.pilot["curve"] if point["size"] == clean.pilot["pool"] // 2)
+    truth = 180 * (1 - halves["accuracy"])
+    assert found["angle"] == pytest.approx(truth, abs=2.0)
+    assert found["probe_angle"] < found["angle"]
+
+
+def test_a_perceptron_world_is_forecast_within_a_few_points(clean: Plan) -> None:
+    assert [(check.policy, check.keep) for check in clean.checks] == [
+        ("random", 1.0), ("hard", 0.5), ("hard", 0.25), ("easy", 0.5), ("easy", 0.25)
+    ]  # fmt: skip
+    for check in clean.checks:
+        assert abs(check.miss) < 0.03
+        assert check.miss == pytest.approx(check.measured - check.forecast)
+    assert clean.trust == CARE
+    assert "it is about a linear student, not about your network" in clean.reasons
+
+
+def test_a_perceptron_world_gets_advice_that_holds(clean: Plan) -> None:
+    assert clean.policy in ("hard", "window")
+    assert clean.keep < 0.5
+    assert clean.expected is not None
+    assert clean.full is not None
+    assert clean.random is not None
+    assert clean.interval is not None
+    assert clean.expected >= clean.full - clean.tolerance
+    assert clean.expected > clean.random
+    assert 0 <= clean.interval[0] < clean.expected < clean.interval[1] <= 1
+    assert clean.random_keep is not None
+    assert clean.random_keep > clean.keep
+    best = {row.keep: row.accuracy for row in clean.forecasts if row.policy == "window"}
+    assert all(row.accuracy <= best[row.keep] + 1e-6 for row in clean.forecasts if row.policy in ("hard", "easy"))
+
+
+def test_what_is_printed_is_short_and_says_what_it_is(clean: Plan) -> None:
+    text = str(clean)
+    assert len(text.splitlines()) <= 25
+    assert "an estimate, not a law" in text
+    assert "use with care" in text
+    assert "linear student" in text
+    assert f"Next: {clean.command}" in text
+    assert "It costs nothing." in text
+    assert clean.command.endswith("--pilot")  # a linear student advises no pruning of a network
+
+
+@pytest.mark.usefixtures("few")
+def test_label_noise_leaves_a_floor_and_the_measurement_is_followed() -> None:
+    made = plan(world(flipped=0.1))
+    assert 0.05 < made.calibration["forms"]["floor"]["floor"] < 0.17
+    assert made.trust == NOT  # the hardest quarter is mostly turned labels, which no theory of clean labels foresees
+    assert any("their labels may be wrong" in reason for reason in made.reasons)
+    assert any("only where the pilot came out as forecast" in sentence or "follows what it measured" in sentence
+               for sentence in made.advice)  # fmt: skip
+    assert made.policy in ("random", "easy", "everything")
+
+
+@pytest.mark.usefixtures("few")
+def test_pure_noise_is_not_trusted() -> None:
+    made = plan(world(flipped=0.5))
+    assert made.trust == NOT
+    assert any("did not fall" in reason for reason in made.reasons)
+    assert (made.policy, made.keep, made.command) == ("everything", 1.0, "winnow plan arrays --pilot")
+    assert made.advice[0].startswith("Nothing is advised")
+
+
+def values(made: Plan) -> dict[str, Any]:
+    """A plan without its clock."""
+    found = made.values()
+    found["pilot"].pop("seconds")
+    return found
+
+
+@pytest.mark.usefixtures("few")
+def test_same_seed_same_plan_whatever_the_order() -> None:
+    small = world(900)
+    one, other, moved = plan(small), plan(shuffled(small)), plan(small, seed=1)
+    assert values(one) == values(other)
+    assert values(one) != values(moved)
+
+
+@pytest.mark.usefixtures("few")
+def test_embeddings_are_what_the_linear_student_sees() -> None:
+    source = world(900)
+    x = source.read(np.arange(len(source)))
+    signals = wn.embed(source)
+    by_array, by_signals = plan(source, embeddings=x), plan(source, embeddings=signals.at(np.arange(900)[::-1]))
+    assert by_array.checks[0].measured == pytest.approx(by_signals.checks[0].measured, abs=0.01)
+    blind = plan(source, embeddings=np.random.default_rng(0).normal(size=(900, 5)))
+    assert blind.trust == NOT
+    assert blind.command.endswith("--pilot")
+
+
+PILOT: dict[str, Any] = {
+    "pilot": True,
+    "pilot_size": 240,
+    "model": "mlp",
+    "recipe": wn.Recipe(epochs=3, batch=32, lr=0.01),
+    "match_iterations": 0.5,
+    "pilot_seeds": 2,
+}
+
+
+@pytest.mark.usefixtures("few", "one_thread")
+def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -> None:
+    source = world(500)
+    whole = plan(source, out=tmp_path / "whole", engine=Counting(), **PILOT)
+    trainings = 2 + 2 + 4 + 2 + 8
+    assert whole.pilot["trainings"] == trainings
+    assert whole.pilot["student"] == "your own network"
+    assert whole.pilot["factor"] == pytest.approx(500 / 240)
+    assert not any("linear" in sentence for sentence in [*whole.advice, *whole.reasons])
+    with pytest.raises(KeyboardInterrupt):
+        plan(source, out=tmp_path / "killed", engine=Counting(killed_after=7), **PILOT)
+    rest = Counting()
+    again = plan(source, out=tmp_path / "killed", engine=rest, **PILOT)
+    assert rest.done == trainings - 7
+    assert values(again) == values(whole)
+    assert values(Plan.load(tmp_path / "killed")) == values(again)
+    assert (tmp_path / "killed" / "plan.png").read_bytes().startswith(b"\x89PNG")
+    for fraction, size in ((0.125, 30), (0.25, 60), (0.5, 120), (1, 240)):
+        look = Look.load(tmp_path / "whole" / "pilot" / f"random@{fraction:g}" / "0.safetensors")
+        assert (look.size, look.steps) == (size, PILOT["recipe"].matched_steps(size, 500, 0.5))
+        assert look.pool_margins.size == (240 if fraction == 1 else 0)
+        assert (look.margins > 0).tolist() == look.correct.astype(bool).tolist()
+    other = Counting()
+    plan(source, out=tmp_path / "killed", engine=other, **{**PILOT, "tolerance": 0.05})
+    assert other.done == 0  # another tolerance asks the same pilot
+
+
+@pytest.mark.parametrize(
+    ("task", "word", "method"),
+    [("regression", "the target is a number", "difficulty+strata"), ("unlabelled", "no labels", "prototype+strata")],
+)
+def test_other_tasks_get_a_method_and_the_reason(task: str, word: str, method: str, tmp_path: Path) -> None:
+    made = plan(rows(60, task), out=tmp_path / "run")
+    assert made.policy is None
+    assert made.expected is None
+    assert word in made.advice[0]
+    assert made.method == method
+    assert f"--method {method}" in made.command
+    assert made.resources["sentences"] == ["It costs nothing."]
+    assert Plan.load(tmp_path / "run") == made
+    assert not (tmp_path / "run" / "plan.png").exists()
+
+
+def test_too_few_examples_are_said_to_be_too_few() -> None:
+    made = plan(rows(60))
+    assert made.advice[0] == "Nothing is forecast: 60 examples are too few for a pilot."
+    assert "--keep 0.5" in made.command
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"tolerance": 0}, InputError, "tolerance of plan"),
+        ({"pilot_size": 300}, InputError, "pilot_size of plan is for pilot=True"),
+        ({"pilot": True, "pilot_size": 10}, InputError, "pilot_size of plan must be a whole number from 200"),
+        ({"pilot": True}, InputError, "a pilot of plan needs a pool of at least 200 examples"),
+        ({"pilot_seeds": 1}, InputError, "pilot_seeds of plan"),
+        ({"method": "el2m"}, UnknownNameError, "unknown method"),
+        ({"match_iterations": 2}, InputError, "match_iterations of plan"),
+        ({"embeddings": np.zeros((3, 2))}, InputError, "embeddings of plan must have 500 rows"),
+        ({"recipe": "quick"}, InputError, "recipe of plan"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(options: dict[str, Any], kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        plan(world(500), **options)
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(InputError, match="source of plan must be a Source"):
+        plan(np.zeros((3, 2)))  # type: ignore[arg-type]
+    source = world(500)
+    with pytest.raises(NotDefinedError, match="plan needs embeddings"):
+        plan(source, embeddings=wn.observe(source, "mlp", wn.Recipe(epochs=1), 1, engine=Local(workers=1)))
+
+
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps({"winnow": "study"}))
+    with pytest.raises(StoreError, match="does not hold a plan"):
+        Plan.load(tmp_path)
+    (tmp_path / "plan.json").write_text(json.dumps({"winnow": "plan", "advice": []}))
+    with pytest.raises(StoreError, match="that this winnow can read"):
+        Plan.load(tmp_path)
+
+
+def table(**lines: list[float]) -> dict[tuple[str, float], Forecast]:
+    found = {("random", 1.0): Forecast(1.0, "random", 0.9, 0.8, 1.0)}
+    for policy in ("random", "hard", "easy", "window"):
+        for keep, value in zip(KEEPS, lines.get(policy, [0.5] * len(KEEPS)), strict=True):
+            found[policy, keep] = Forecast(keep, policy, value, 0.0, 1.0)
+    return found
+
+
+SURE = Verdict(TRUSTED, (), True, True, {})
+
+
+def test_how_far_stops_at_the_first_fraction_that_does_not_hold() -> None:
+    gap = [0.9, 0.9, 0.895, 0.8, *[0.9] * (len(KEEPS) - 4)]
+    assert how_far(table(hard=gap), 0.01, lambda _: ("hard",)) == ("hard", KEEPS[2])
+    assert how_far(table(), 0.01, lambda _: ("hard",)) == ("everything", 1.0)
+
+
+def test_the_simplest_of_equal_policies_is_taken_and_the_measurement_goes_first() -> None:
+    good = [0.9] * len(KEEPS)
+    came = [Check(policy, keep, 9, 0.8, 0.8, 0.0, 0.01) for policy in ("hard", "easy") for keep in (0.5, 0.25)]
+    tried = 0.25  # no ranking is advised below what the pilot tried
+    assert choice_of(table(hard=good, window=good), 0.01, SURE, came) == ("hard", tried)
+    assert choice_of(table(hard=good, random=good), 0.01, SURE, came) == ("random", KEEPS[-1])
+    assert choice_of(table(hard=good, window=[0.95] * len(KEEPS)), 0.01, SURE, came) == ("window", tried)
+    missed = [dataclasses.replace(c, miss=0.3) if (c.policy, c.keep) == ("hard", 0.25) else c for c in came]
+    assert choice_of(table(hard=good), 0.01, SURE, missed) == ("hard", 0.4)  # nearer to the half, which came out
+    easy = [dataclasses.replace(c, miss=0.3) if c.policy == "easy" else c for c in came]
+    assert choice_of(table(window=good), 0.01, SURE, easy) == ("everything", 1.0)
+    measured = dataclasses.replace(SURE, instead={0.5: "random", 0.25: "easy"})
+    half = [0.9 if keep >= 0.5 else 0.5 for keep in KEEPS]
+    assert choice_of(table(hard=good, random=half), 0.01, measured, came) == ("random", 0.5)
+    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, ranks=False), came) == ("everything", 1.0)
+    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, learns=False), came) == ("everything", 1.0)
+
+
+def test_what_the_pilot_was_not_near_is_not_simply_trusted() -> None:
+    assert considering(SURE, 0.25, 0.0) == SURE
+    assert considering(SURE, 0.2, 0.0).trust == CARE
+    strained = considering(SURE, 0.5, 0.05)
+    assert strained.trust == CARE
+    assert "5.0 points above everything" in strained.reasons[0]
+    assert considering(dataclasses.replace(SURE, trust=NOT), 0.2, 0.0).trust == NOT
+
+
+def test_a_hit_is_within_a_point_or_two_standard_errors() -> None:
+    check = Check("hard", 0.5, 100, 0.9, 0.9, 0.009, 0.0)
+    assert check.hit
+    assert not dataclasses.replace(check, miss=0.03, standard_error=0.01).hit
+    assert dataclasses.replace(check, miss=-0.03, standard_error=0.016).hit
+
+
+@pytest.mark.parametrize(
+    ("policy", "keep", "epochs", "said"),
+    [
+        ("hard", 0.6, 30, "--method el2n"),
+        ("hard", 0.6, 1, "--method aum"),
+        ("hard", 0.3, 30, "--method el2n"),
+        ("window", 0.6, 30, "--method aum+strata"),
+        ("window", 0.1, 30, "--method dual+beta"),
+        ("easy", 0.1, 30, "--method el2n+rank --set policy=easy"),
+        ("random", 0.1, 30, "--method random"),
+    ],
+)
+def test_the_command_runs_what_was_advised(policy: str, keep: float, epochs: int, said: str) -> None:
+    source = world(3000)
+    recipe = wn.Recipe(epochs=epochs)
+    options = Options(source, "auto", "mlp", recipe, 3, 0.5, "data", 0, None)
+    method, extra = options.chosen(policy, keep)
+    line = options.command(f"--keep {keep:g}", method, extra)
+    assert said in line
+    assert f"winnow prune data --keep {keep:g} " in line
+    assert "--model mlp" in line
+    assert line.endswith("--match-iterations 0.5")
+    parameters = {"policy": "easy"} if policy == "easy" else {}
+    request_of(source, keep, None, method, "auto", "mlp", recipe, 3, 0, parameters)

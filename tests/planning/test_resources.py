@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import winnow as wn
+from tests.signals.small import Counting, digits, rows
+from winnow.artefacts import Outcome, Study
+from winnow.artefacts.ledger import ledger
+from winnow.artefacts.study import Arm
+from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
+from winnow.engines import Local
+from winnow.planning.resources import TORCH, Resources, estimate
+
+ONE = Local(workers=1)
+TINY = wn.Recipe(epochs=2, batch=64)
+
+# Trainings here are too short for scores to be reliable.
+pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+
+
+def quick(source: wn.Source, method: str, **options: Any) -> Resources:
+    """An estimate that times no network."""
+    usual = {"model": "mlp", "recipe": TINY, "seeds": 2, "keep": 0.5, "engine": ONE, "seconds_per_example": 1e-3}
+    return estimate(source, method=method, **{**usual, **options})
+
+
+def part(found: Resources, name: str) -> float:
+    return dict(found.parts)[name]
+
+
+def image(n: int, side: int = 4) -> wn.Source:
+    """Examples that are told apart by their ids and all look alike: nothing here looks at them."""
+    return wn.artefacts.Source(
+        "blank",
+        lambda positions: np.zeros((len(positions), 1, side, side), dtype=np.uint8),
+        n,
+        (1, side, side),
+        "image",
+        "classification",
+        np.arange(n) % 2,
+        ("no", "yes"),
+        np.arange(n),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "task"),
+    [
+        ("el2n", "classification"),
+        ("aum+strata", "classification"),
+        ("graph", "classification"),
+        ("kcenter", "classification"),
+        ("grand", "classification"),
+        ("lpntk_redundancy", "classification"),
+        ("memorization", "classification"),
+        ("random", "classification"),
+        ("difficulty+strata", "regression"),
+        ("prototype", "regression"),
+        ("prototype+strata", "unlabelled"),
+    ],
+)
+def test_disk_is_what_a_real_run_writes(method: str, task: str, tmp_path: Path) -> None:
+    source = wn.open("digits") if task == "classification" else rows(1500, task)
+    asked = {"model": "auto" if task == "unlabelled" else "mlp", "recipe": TINY, "seeds": 3, "engine": ONE}
+    wn.prune(source, 0.3, method=method, out=tmp_path / "run", **asked)
+    written = sum(file.stat().st_size for file in (tmp_path / "run").rglob("*") if file.is_file())
+    found = quick(source, method, keep=0.3, **asked)
+    assert found.disk_bytes == pytest.approx(written, rel=0.25)
+    signals = sum(file.stat().st_size for file in (tmp_path / "run").rglob("*.safetensors"))
+    assert part(found, "disk: signals") == pytest.approx(signals, rel=0.03, abs=1)
+
+
+def test_seconds_of_recorded_outputs_by_hand() -> None:
+    source = rows(100)
+    found = quick(source, "el2n", seeds=3, recipe=wn.Recipe(epochs=6, batch=10), keep=0.2)
+    # 3 trainings of 6 epochs of 100 examples at 1 ms, and a look at each after every epoch at a third of that
+    assert part(found, "time: training, all jobs") == pytest.approx(1.8)
+    assert part(found, "time: recording, all jobs") == pytest.approx(0.6)
+    assert found.seconds_observe == pytest.approx(2.4)
+    assert found.seconds_select == 0
+    assert (found.trainings, found.workers, found.kept, found.examples) == (3, 1, 20, 100)
+    assert found.seconds_train_full == pytest.approx(0.6)
+    assert found.seconds_train_subset == pytest.approx(0.12)
+    assert found.pays_after == 5  # 2.4 / (0.6 - 0.12)
+    assert found.seconds_per_example == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("method", "trainings", "seconds"),
+    [
+        # 100 examples, 6 epochs, 3 seeds, 1 ms a step, 1/3 ms a look, 3 ms a gradient
+        ("class_prototype", 2, 2 * 0.6 + 2 * 0.1 / 3),
+        ("grand", 3, 3 * 0.6 + 3 * 0.3),
+        ("contradiction", 3, 3 * 0.6 + 3 * 0.3),
+        ("memorization", 10, 10 * (0.7 * 0.6 + 0.1 / 3)),
+        ("aum+graph", 3, 3 * 0.6 + 3 * 0.2 + 2 * 0.1 / 3),
+        ("random", 0, 0.0),
+    ],
+)
+def test_seconds_of_other_needs_by_hand(method: str, trainings: int, seconds: float) -> None:
+    found = quick(rows(100), method, seeds=3, recipe=wn.Recipe(epochs=6, batch=10))
+    assert found.trainings == trainings
+    assert found.seconds_observe == pytest.approx(seconds)
+
+
+def test_trainings_are_counted_as_observe_makes_them() -> None:
+    source = digits(60)
+    for method in ("el2n", "grand", "memorization", "kcenter", "aum+graph"):
+        engine = Counting()
+        wn.prune(source, 0.5, method=method, model="mlp", recipe=wn.Recipe(epochs=1), seeds=3, engine=engine)
+        assert quick(source, method, seeds=3, engine=engine).trainings == engine.done
+
+
+def test_workers_share_the_jobs_but_the_ledger_counts_them_all() -> None:
+    source, recipe = rows(100), wn.Recipe(epochs=6, batch=10)
+    alone = quick(source, "el2n", seeds=3, recipe=recipe)
+    two, many = (quick(source, "el2n", seeds=3, recipe=recipe, engine=Local(workers=k)) for k in (2, 50))
+    begun = two.seconds_observe - alone.seconds_observe * 2 / 3  # three jobs on two workers are two rounds
+    assert begun > 0
+    assert many.seconds_observe == pytest.approx(begun + alone.seconds_observe / 3)
+    assert (two.workers, many.workers) == (2, 3)
+    assert two.pays_after == many.pays_after == alone.pays_after
+    assert quick(source, "memorization", engine=Local(workers=50)).workers == 10
+    assert quick(source, "random", engine=Local(workers=50)).workers == 1
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.3, 1.0])
+def test_training_on_the_subset_matches_iterations(factor: float) -> None:
+    recipe = wn.Recipe(epochs=4, batch=32)
+    found = quick(rows(1000), "el2n", recipe=recipe, keep=0.1, match_iterations=factor)
+    steps = recipe.matched_steps(100, 1000, factor)
+    assert found.seconds_train_subset == pytest.approx(steps * (100 / 4) * 1e-3)  # 32, 32, 32 and 4 examples
+
+
+@pytest.mark.parametrize("first", ["grand", "memorization", "el2n", "random", "class_prototype"])
+def test_any_score_may_be_joined_to_a_selector_by_embeddings(first: str) -> None:
+    found = quick(rows(200), f"{first}+graph")
+    assert found.seconds_select > 0
+    assert found.trainings == (12 if first == "memorization" else 2)
+
+
+def test_payback_is_the_ledgers() -> None:
+    source = rows(200)
+    for keep, factor in ((0.1, 0.0), (0.5, 0.0), (0.95, 0.0), (0.5, 1.0), (1.0, 0.0)):
+        found = quick(source, "el2n", keep=keep, match_iterations=factor, recipe=wn.Recipe(epochs=4, batch=8))
+        arms = (
+            Arm("full", "full", 200, 1.0),
+            Arm("ours", "subset", found.kept, keep, selection={"observe": found.seconds_observe}),
+        )
+        seconds = {"full": found.seconds_train_full, "ours": found.seconds_train_subset}
+        outcomes = tuple(Outcome(arm, 0, "test", 0.9, 0.1, (), 1, cost) for arm, cost in seconds.items())
+        row = ledger(Study("accuracy", arms, outcomes, ("test",), ())).rows[0]
+        assert found.pays_after == row["pays_after"]
+    assert found.pays_after is None
+
+
+@pytest.mark.parametrize("method", ["el2n", "grand", "memorization", "class_prototype"])
+def test_twice_the_examples_twice_the_bytes(method: str) -> None:
+    small, large = (quick(image(n), method) for n in (400_000, 800_000))
+    assert large.disk_bytes == pytest.approx(2 * small.disk_bytes, rel=0.03)
+    assert large.seconds_observe == pytest.approx(2 * small.seconds_observe)
+    stages = {name: value for name, value in small.parts if name.startswith("memory")}
+    for name, bytes_ in stages.items():
+        if method != "grand" or name != "memory: observing":  # gradients come in chunks of their own size
+            assert part(large, name) - TORCH == pytest.approx(2 * (bytes_ - TORCH), rel=0.1)
+
+
+def test_twice_the_seeds() -> None:
+    few, more = (quick(image(100_000), "el2n", seeds=seeds) for seeds in (2, 4))
+    assert part(more, "disk: signals") == pytest.approx(2 * part(few, "disk: signals"))
+    assert more.seconds_observe == pytest.approx(2 * few.seconds_observe)
+    assert more.seconds_train_full == few.seconds_train_full
+    # embeddings are those of two networks, however many seeds
+    assert quick(image(1000), "kcenter", seeds=2).trainings == quick(image(1000), "kcenter", seeds=8).trainings == 2
+
+
+def test_examples_beyond_the_budget_are_not_held() -> None:
+    source = dataclasses.replace(image(1000), read=lambda p: np.zeros((len(p), 1, 4, 4), dtype=np.uint8))
+    base = part(quick(source, "el2n"), "memory: observing")
+    held = part(quick(image(1_000_000, side=32), "el2n"), "memory: observing")  # 1 GB of examples, twice
+    read = part(quick(image(1_000_000, side=64), "el2n"), "memory: observing")  # 4 GB: over the budget of 2 GB
+    assert held - base > 2 * 1_000_000 * 32 * 32
+    assert read < held
+
+
+def test_parts_add_up() -> None:
+    found = quick(digits(200), "el2n")
+    of = {kind: [value for name, value in found.parts if name.startswith(kind)] for kind in ("memory", "disk")}
+    assert sum(of["disk"]) == pytest.approx(found.disk_bytes, abs=1)
+    assert max(of["memory"]) == pytest.approx(found.memory_bytes, abs=1)
+    assert part(found, "time: observe") == found.seconds_observe
+
+
+@pytest.mark.parametrize("method", ["kcenter", "herding", "moderate", "graph", "prototype"])
+def test_choosing_by_embeddings_is_timed_and_paid_back(method: str) -> None:
+    found = quick(image(3000), method)
+    assert found.seconds_select == part(found, "time: select") > 0
+    jobs = sum(value for name, value in found.parts if name.endswith(", all jobs"))
+    saved = found.seconds_train_full - found.seconds_train_subset
+    assert found.pays_after == math.ceil((jobs + found.seconds_select) / saved)
+
+
+def test_measured_on_the_real_network() -> None:
+    for task in ("classification", "regression"):
+        found = estimate(rows(300, task), method="grand", recipe=TINY, seeds=1, keep=0.5, engine=ONE)
+        assert found.seconds_per_example > 0
+        named = dict(found.parts)
+        assert named["time: training, all jobs"] == pytest.approx(2 * 300 * found.seconds_per_example)
+        assert named["time: gradients, all jobs"] > 0
+        assert found.seconds_train_full == pytest.approx(2 * found.seconds_train_subset)
+
+
+def test_measuring_leaves_a_given_network_alone() -> None:
+    import torch
+
+    network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    before = [p.detach().clone() for p in network.parameters()]
+    state = torch.random.get_rng_state()
+    estimate(rows(50), method="el2n", model=network, recipe=TINY, seeds=1, keep=0.5, engine=ONE)
+    assert all(torch.equal(old, new) for old, new in zip(before, network.parameters(), strict=True))
+    assert torch.equal(state, torch.random.get_rng_state())
+
+
+def test_a_network_of_ones_own_need_have_no_linear_layer() -> None:
+    import torch
+
+    class Products(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(4, 2))
+
+        def reset_parameters(self) -> None:
+            torch.nn.init.normal_(self.weight)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x @ self.weight
+
+    assert quick(rows(50), "el2n", model=Products()).trainings == 2
+    with pytest.raises(InputError, match="no linear layer"):
+        quick(rows(50), "kcenter", model=Products())
+
+
+def test_without_labels_nothing_is_trained() -> None:
+    import torch
+
+    source = rows(200, "unlabelled")
+    for model in ("auto", "mlp", torch.nn.Linear(4, 3)):
+        found = estimate(source, method="prototype", model=model, keep=0.5)
+        assert found.trainings == 0
+        assert found.seconds_observe >= 0
+        assert found.pays_after is None
+        assert all(map(math.isnan, (found.seconds_train_full, found.seconds_train_subset, found.seconds_per_example)))
+        assert "Without labels" in " ".join(found.sentences())
+    assert estimate(source, method="random", keep=0.5).seconds_observe == 0
+
+
+def test_sentences_are_for_people() -> None:
+    text = quick(image(100_000, side=32), "el2n", seeds=3).sentences()
+    assert text[0].startswith("Finding 50,000 of 100,000 examples by el2n takes 3 trainings: about")
+    assert "instead of" in text[1]
+    assert text[2] == "That pays after 8 trainings."  # 3 trainings and a third for the looks, to save half of one
+    assert all(word in " ".join(text) for word in ("GB at most", "MB in the run directory"))
+    assert "never paid back" in quick(rows(100), "el2n", keep=1.0).sentences()[2]
+    assert "trains nothing" in quick(rows(100), "random").sentences()[0]
+
+
+def test_auto_becomes_a_name() -> None:
+    assert quick(rows(100), "auto", keep=0.3).method == "aum+strata"
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        ({"method": "el3n"}, UnknownNameError, "unknown method 'el3n'.*nearest: 'el2n'"),
+        ({"method": "el2n+kcentre"}, UnknownNameError, "kcenter"),
+        ({"keep": 0.0}, InputError, r"keep of estimate must be a number in \(0, 1\]; got 0"),
+        ({"keep": math.nan}, InputError, "keep of estimate"),
+        ({"keep": "half"}, InputError, "keep of estimate"),
+        ({"seeds": 0}, InputError, "seeds of estimate"),
+        ({"match_iterations": 2}, InputError, "match_iterations of estimate"),
+        ({"seconds_per_example": 0.0}, InputError, "seconds_per_example of estimate"),
+        ({"recipe": 3}, InputError, "recipe of estimate"),
+        ({"engine": "fast"}, InputError, "engine of estimate"),
+        ({"model": "mlpp"}, UnknownNameError, "network 'mlpp'"),
+        ({"source": [1, 2]}, InputError, "source of estimate"),
+        ({"source": rows(40, "regression")}, NotDefinedError, "el2n"),
+    ],
+)
+def test_refusals(change: dict[str, Any], kind: type[Exception], words: str) -> None:
+    asked = {"source": rows(40), "method": "el2n", **change}
+    with pytest.raises(kind, match=words):
+        quick(**asked)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import winnow as wn
+from tests.pruning.test_prune import easy
+from tests.signals.small import Counting, digits, rows
+from winnow.artefacts.gallery import Gallery
+from winnow.core.errors import StoreError, WinnowError
+from winnow.engines import Local
+from winnow.pruning.proof import Proof, prune_with_proof
+from winnow.signals.observe_run import observe_run
+
+QUICK = wn.Recipe(epochs=3, batch=16)
+
+pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+
+
+def proof(source: wn.Source, keep: float | None = 0.5, **options: Any) -> Proof:
+    usual = {"model": "mlp", "recipe": QUICK, "seeds": 2, "proof_seeds": 2, "engine": Local(workers=1)}
+    return prune_with_proof(source, keep, **{**usual, **options})
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Proof]:
+    run = tmp_path_factory.mktemp("proof") / "run"
+    return run, proof(digits(100), out=run)
+
+
+def test_a_run_holds_subset_study_gallery_and_report(proved: tuple[Path, Proof]) -> None:
+    run, found = proved
+    assert wn.Subset.load(run / "subset.parquet").ids.tolist() == found.subset.ids.tolist()
+    study = wn.Study.load(run / "study")
+    assert [arm.name for arm in study.arms] == ["full", "random@0.5", "aum@0.5"]
+    assert study.table() == found.study.table() if found.study is not None else False
+    assert Gallery.load(run / "gallery.json").score == "aum"
+    assert found.report == run / "report.html"
+    page = found.report.read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "aum" in page
+    assert found.name == "aum@0.5"
+
+
+def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
+    _, found = proved
+    source = digits(100)
+    assert found.held_out == 20
+    assert len(found.subset) == 40
+    study = found.study
+    assert study is not None
+    assert {arm.name: arm.size for arm in study.arms} == {"full": 80, "random@0.5": 40, "aum@0.5": 40}
+    assert study.tests == ("held out",)
+    assert study.provenance["parameters"]["overlap"] == {"held out": 0}
+    assert study.provenance["inputs"]["tests"]["held out"]["size"] == 20
+    assert set(found.subset.ids) <= set(source.ids)
+
+
+def test_selection_is_part_of_the_cost(proved: tuple[Path, Proof]) -> None:
+    study = proved[1].study
+    assert study is not None
+    costs = study.arm("aum@0.5").selection
+    assert costs["observe"] > 0
+    assert set(costs) == {"observe", "score", "select", "search"}
+
+
+def test_the_same_request_again_trains_nothing(proved: tuple[Path, Proof]) -> None:
+    run, found = proved
+    files = [*run.glob("signals/*"), *run.glob("scores/*"), *run.glob("study/trainings/*/*"), run / "subset.parquet"]
+    before = [path.stat().st_mtime_ns for path in files]
+    counting = Counting()
+    again = proof(digits(100), out=run, engine=counting)
+    assert counting.done == 0
+    assert [path.stat().st_mtime_ns for path in files] == before
+    assert len(files) == 2 + 1 + 6 + 1
+    assert again.subset.ids.tolist() == found.subset.ids.tolist()
+    assert again.study is not None
+    assert found.study is not None
+    assert again.study.table() == found.study.table()
+
+
+@pytest.mark.parametrize(
+    "change", [{"keep": 0.4}, {"seed": 1}, {"method": "forgetting"}, {"proof_seeds": 3}, {"balance": 0.0}]
+)
+def test_another_request_in_the_same_directory_is_refused(change: dict[str, Any], proved: tuple[Path, Proof]) -> None:
+    counting = Counting()
+    with pytest.raises(StoreError, match=f"other settings.*{next(iter(change))} was"):
+        proof(digits(100), out=proved[0], engine=counting, **change)
+    assert counting.done == 0
+
+
+def test_the_test_set_has_no_say_in_the_subset(tmp_path: Path) -> None:
+    source = digits(60)
+    test = wn.open("digits", split="test")
+    one = proof(source, test=test.at(np.arange(30)), proof_seeds=1, out=tmp_path / "one")
+    two = proof(source, test={"late": test.at(np.arange(200, 260))}, proof_seeds=1, out=tmp_path / "two")
+    alone = wn.prune(source, 0.5, model="mlp", recipe=QUICK, seeds=2, engine=Local(workers=1))
+    assert one.subset.ids.tolist() == two.subset.ids.tolist() == alone.ids.tolist()
+    assert (tmp_path / "one/subset.parquet").read_bytes() == (tmp_path / "two/subset.parquet").read_bytes()
+    assert one.held_out == 0
+
+
+def test_a_tolerance_leaves_the_test_set_alone_too(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"tolerance": 0.3, "recipe": wn.Recipe(epochs=4, batch=16, lr=0.01), "proof_seeds": 1}
+    source, tests = easy(90), easy(150)
+    one = proof(source, None, test=tests.at(np.arange(90, 120)), out=tmp_path / "one", **options)
+    proof(source, None, test=tests.at(np.arange(120, 150)), out=tmp_path / "two", **options)
+    assert one.subset.certificate["holds"] is True
+    assert (tmp_path / "one/subset.parquet").read_bytes() == (tmp_path / "two/subset.parquet").read_bytes()
+    study = one.study
+    assert study is not None
+    assert study.arm(one.name).selection["search"] > 0
+
+
+def test_regression_is_proved_by_r2(tmp_path: Path) -> None:
+    found = proof(rows(80, "regression"), out=tmp_path / "run")
+    assert found.study is not None
+    assert found.study.metric == "r2"
+    assert found.report is not None
+    assert found.report.exists()
+
+
+def test_without_labels_there_is_a_report_and_no_study(tmp_path: Path) -> None:
+    found = proof(rows(40, "unlabelled"), model="auto", out=tmp_path / "run")
+    assert found.study is None
+    assert found.held_out == 0
+    assert len(found.subset) == 20
+    assert found.report is not None
+    assert found.report.exists()
+    assert not (tmp_path / "run" / "study").exists()
+
+
+def test_random_can_be_proved_against_random(tmp_path: Path) -> None:
+    found = proof(digits(60), method="random", proof_seeds=1, out=tmp_path / "run")
+    assert found.name == "one draw@0.5"
+    assert found.study is not None
+    assert found.study.arm(found.name).baseline == "random@0.5"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"test": "digits"}, "must be a Source"),
+        ({"test": rows(20)}, "must be that of the training data"),
+        ({"proof_seeds": 0}, "proof_seeds of prune"),
+        ({"match_iterations": 2}, "match_iterations of prune"),
+        ({"tolerance": 0.1}, "exactly one of keep="),
+    ],
+)
+def test_bad_requests_are_refused_before_anything_is_trained(options: dict[str, Any], words: str) -> None:
+    counting = Counting()
+    with pytest.raises(WinnowError, match=words):
+        proof(digits(60), engine=counting, **options)
+    assert counting.done == 0
+
+
+def test_observe_run_keeps_everything_in_one_file(tmp_path: Path) -> None:
+    seen = observe_run(digits(60), tmp_path / "run", model="mlp", recipe=QUICK, seeds=2, engine=Local(workers=1))
+    loaded = wn.Signals.load(tmp_path / "run" / "signals.safetensors")
+    assert loaded.fingerprint == seen.fingerprint
+    counting = Counting()
+    more = observe_run(digits(60), tmp_path / "run", model="mlp", recipe=QUICK, seeds=3, engine=counting)
+    assert counting.done == 1
+    assert more.logits.shape[0] == 3
+    assert more.logits[:2].tobytes() == seen.logits.tobytes()

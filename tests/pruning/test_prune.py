@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import winnow as wn
+from tests.signals.small import Counting, digits, rows, shuffled
+from winnow.core.errors import NotDefinedError, StoreError, WinnowError
+from winnow.engines import Local
+from winnow.pruning.request import choose_method
+
+QUICK = wn.Recipe(epochs=3, batch=16)
+ONE = Local(workers=1)
+
+# Trainings here are too short for scores to be reliable; that this is said is tested below.
+pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+
+
+def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Subset:
+    return wn.prune(source, keep, **{"model": "mlp", "recipe": QUICK, "seeds": 2, "engine": ONE, **options})
+
+
+@pytest.mark.parametrize(
+    ("task", "keep", "method"),
+    [
+        ("classification", 0.5, "aum"),
+        ("classification", 0.2, "aum+strata"),
+        ("regression", 0.5, "difficulty+strata"),
+        ("regression", 0.2, "difficulty+strata"),
+        ("unlabelled", 0.5, "prototype"),
+        ("unlabelled", 0.2, "prototype+strata"),
+    ],
+)
+def test_keep_by_task_with_the_method_that_auto_takes(task: str, keep: float, method: str) -> None:
+    source = rows(60, task)
+    subset = prune(source, keep, **({"model": "auto"} if task == "unlabelled" else {}))
+    assert len(subset) == keep * 60
+    assert set(subset.ids) <= set(source.ids)
+    assert subset.certificate["method"] == method
+    assert subset.certificate["why"] == choose_method(task, keep, QUICK.epochs, QUICK.batches(60)).why
+    by_name = prune(source, keep, method=method, **({"model": "auto"} if task == "unlabelled" else {}))
+    assert by_name.ids.tolist() == subset.ids.tolist()
+    assert by_name.certificate["why"] == "asked for"
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    much, little, unknown = (choose_method("classification", keep) for keep in (0.5, 0.49, None))
+    assert (much.name, little.name, unknown.name) == ("el2n", "aum+strata", "aum+strata")
+    assert much.why.startswith("50% is kept: the hardest")
+    hasty = choose_method("classification", 0.5, 30, early_steps=6)
+    assert hasty.name == "aum"
+    assert "6 steps, too few for early EL2N" in hasty.why
+    assert "49% is kept: keeping only the hardest collapses" in little.why
+    assert "an unknown share is kept" in unknown.why
+    assert [choose_method("classification", 0.2, epochs).name for epochs in (10, 9)] == ["dual+beta", "aum+strata"]
+    assert "10% is kept" in choose_method("classification", 0.1).why
+    assert "no labels" in choose_method("unlabelled", 0.9).why
+    assert "target is a number" in choose_method("regression", 0.9).why
+
+
+def test_el2n_of_prune_is_observe_score_select() -> None:
+    source = digits(60)
+    signals = wn.observe(source, "mlp", QUICK, 2, engine=ONE)
+    by_hand = wn.select("rank", wn.score("el2n", signals), keep=0.5, balance=0.5, policy="hard")
+    assert prune(source, 0.5, method="el2n").ids.tolist() == by_hand.ids.tolist()
+
+
+@pytest.mark.parametrize(
+    "method", ["forgetting", "grand", "memorization", "kcenter", "herding", "graph", "prototype+rank", "beta", "random"]
+)
+def test_methods_by_name(method: str) -> None:
+    source = digits(60)
+    recipe = wn.Recipe(epochs=12, batch=32)  # dual looks at windows of ten epochs
+    subset = prune(source, 0.5, method=method, recipe=recipe)
+    assert len(subset) == 30
+    assert subset.certificate["method"] == method
+    again = prune(shuffled(source), 0.5, method=method, recipe=recipe)
+    assert again.ids.tolist() == subset.ids.tolist()
+    assert again.weights.tolist() == subset.weights.tolist()
+
+
+@pytest.mark.parametrize("method", ["grand", "kcenter", "prototype"])
+def test_methods_for_a_regression(method: str) -> None:
+    assert len(prune(rows(40, "regression"), 0.25, method=method)) == 10
+
+
+def uneven() -> wn.Source:
+    """90 examples of one class, well inside, and 30 of another that are harder."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [90, 30])
+    return wn.open((rng.normal(size=(120, 3)) + 2.0 * y[:, None], y))
+
+
+def counts(source: wn.Source, subset: wn.Subset) -> list[int]:
+    return np.bincount(np.asarray(source.labels)[subset.indices(source)], minlength=2).tolist()
+
+
+def test_balance_is_a_floor_for_each_class() -> None:
+    source = uneven()
+    assert min(counts(source, prune(source, 0.4, balance=1.0))) == 24
+    assert min(counts(source, prune(source, 0.4))) >= 12  # one half of an equal share, unless said otherwise
+    free = prune(source, 0.4, balance=0.0)
+    assert min(counts(source, free)) != 24
+    assert "class_balance" in free.certificate
+
+
+def test_provenance_holds_versions_seeds_parameters_and_fingerprints() -> None:
+    source = digits(60)
+    subset = prune(source, 0.5, seed=3)
+    about = subset.provenance
+    assert about["step"] == "select"
+    assert about["parameters"]["seed"] == 3
+    assert about["parameters"]["size"] == 30
+    assert {"winnow-data", "torch", "python"} <= set(about["versions"])
+    scored = about["inputs"]["scores"]
+    assert scored["parameters"]["name"] == "aum"
+    observed = scored["inputs"]["signals"]
+    assert observed["parameters"]["seeds"] == [0, 1]
+    assert observed["parameters"]["seed"] == 3
+    assert observed["parameters"]["model"] == "mlp"
+    assert observed["parameters"]["recipe"]["epochs"] == 3
+    assert observed["inputs"]["source"]["fingerprint"] == source.fingerprint
+    json.dumps([about, subset.certificate])
+
+
+def test_a_score_that_hardly_agrees_with_itself_is_pointed_out() -> None:
+    rng = np.random.default_rng(0)
+    source = wn.open((rng.normal(size=(60, 4)), rng.integers(0, 2, 60)))
+    with pytest.warns(UserWarning, match="score 'aum' hardly agrees with itself here .*more seeds or epochs"):
+        prune(source, 0.5, recipe=wn.Recipe(epochs=1, batch=60, lr=1e-6))
+
+
+def test_seed_decides() -> None:
+    source = digits(60)
+    first, again, other = (prune(source, 0.5, seed=seed).ids.tolist() for seed in (0, 0, 1))
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "words"),
+    [
+        ("regression", {"method": "el2n"}, "'el2n' .* is defined for classification, and .* is regression"),
+        ("regression", {"method": "beta"}, "defined for classification"),
+        ("unlabelled", {"method": "aum+strata"}, "is unlabelled"),
+        ("classification", {"method": "strata", "betaa": 0.1}, "betaa"),
+        ("classification", {"recipe": "fast"}, "recipe of prune must be a Recipe; got str"),
+        ("classification", {"balance": 1.5}, "balance of prune"),
+        ("classification", {"seeds": 0}, "seeds of prune"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_trained(task: str, options: Any, words: str) -> None:
+    counting = Counting()
+    with pytest.raises(WinnowError, match=words):
+        prune(rows(task=task), 0.5, **{"engine": counting, **options})
+    assert counting.done == 0
+
+
+def easy(n: int = 150) -> wn.Source:
+    rng = np.random.default_rng(1)
+    y = np.arange(n) % 3
+    return wn.open((rng.normal(size=(n, 2)) * 0.2 + 4 * np.stack([y == 0, y == 1], 1), y))
+
+
+def test_a_tolerance_that_can_be_held_is_held_and_said_so() -> None:
+    source = easy()
+    recipe = wn.Recipe(epochs=10, batch=16, lr=0.01)
+    subset = prune(source, tolerance=0.2, recipe=recipe)
+    about = subset.certificate
+    assert about["holds"] is True
+    assert len(subset) <= 60
+    assert about["claim"].startswith(f"{len(subset) / 120:.3g} is the smallest of")
+    assert "30 validation examples over 5 seeds with 95 % confidence" in about["claim"]
+    measured = {row["size"]: row for row in about["measured"]}
+    assert measured[len(subset)]["upper"] <= 0.2
+    assert all(row["size"] >= len(subset) for row in about["measured"] if row["holds"])
+    assert set(subset.ids) <= set(source.ids)
+
+
+def test_a_hopeless_tolerance_keeps_everything_and_says_so() -> None:
+    source = easy(60)
+    subset = prune(source, tolerance=1e-6)
+    assert subset.ids.tolist() == sorted(source.ids.tolist())
+    assert subset.certificate["holds"] is False
+    assert subset.certificate["method"] == "everything"
+    assert subset.certificate["claim"].startswith("None of the")
+    assert subset.certificate["claim"].endswith("Everything is kept.")
+    assert subset.certificate["measured"]
+
+
+def test_a_tolerance_is_measured_on_the_validation_data_given(tmp_path) -> None:
+    source, other = easy(90), easy(150).at(np.arange(90, 150))
+    options: dict[str, Any] = {"tolerance": 0.3, "recipe": wn.Recipe(epochs=4, batch=16, lr=0.01)}
+    subset = prune(source, validation=other, out=tmp_path / "run", **options)
+    assert subset.certificate["validation_examples"] == 60
+    with pytest.raises(StoreError, match="validation was"):
+        prune(source, validation=other.at(np.arange(30)), out=tmp_path / "run", **options)
+
+
+def test_a_tolerance_needs_labels() -> None:
+    with pytest.raises(NotDefinedError, match="give keep="):
+        wn.prune(rows(task="unlabelled"), tolerance=0.1)
+
+
+def test_random_looks_at_nothing_and_costs_no_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("something was observed")
+
+    monkeypatch.setattr("winnow.pruning.prune.observe", never)
+    assert len(prune(digits(60), 0.5, method="random")) == 30
+
+
+@pytest.mark.parametrize(
+    ("options", "fragment"),
+    [({"method": "dual"}, "window"), ({"method": "strata", "bins": -1}, "bins")],
+)
+def test_parameters_that_cannot_work_are_refused_before_anything_is_trained(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], fragment: str
+) -> None:
+    monkeypatch.setattr("winnow.pruning.prune.observe", lambda *_, **__: pytest.fail("something was trained"))
+    with pytest.raises(WinnowError, match=fragment):
+        prune(digits(60), 0.5, **options)
