@@ -10,7 +10,7 @@ import winnow as wn
 from tests.signals.small import Counting, digits, rows, shuffled
 from winnow.core.errors import NotDefinedError, StoreError, WinnowError
 from winnow.engines import Local
-from winnow.pruning.request import choose_method
+from winnow.pruning.auto import choose_method
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 ONE = Local(workers=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..artefacts import Source
 from ..engines import Engine
-from ..pruning.request import choose_method
+from ..pruning.auto import choose_method
 from ..training.recipe import Recipe
 from .resources import estimate
 

@@ -26,7 +26,7 @@ from ..engines.local import describe as describe_engine
 from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
 from ..models.identity import describe
-from ..pruning.request import choose_method
+from ..pruning.auto import choose_method
 from ..selectors.method_string import parse_method
 from ..training.recipe import Recipe, recipe_of
 from .next_command import Options
