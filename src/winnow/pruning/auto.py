@@ -77,5 +77,6 @@ def choose_method(task: str, keep: float | None, epochs: int = 30, early_steps: 
 
 
 def automatic(source: Source, keep: float | None, recipe: Recipe) -> Chosen:
+    """The method that `auto` stands for on this source."""
     early = max(1, round(0.1 * recipe.epochs)) * recipe.batches(len(source))
     return choose_method(source.task, keep, recipe.epochs, early)

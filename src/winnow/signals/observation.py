@@ -113,6 +113,7 @@ def observe_seed(job: tuple[Source, Observation, int, str | None]) -> Signals:
 
 
 def observe_ensemble(source: Source, what: Observation, run: Run, engine: Engine, key: list[Any]) -> Signals:
+    """The trainings of a subset ensemble, joined."""
     member = memberships(len(source), what.ensemble, what.seed)
     jobs = [
         Job(
