@@ -151,7 +151,7 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
     assert about["table"][2]["correlation"] == pytest.approx(0.9)
     assert about["table"][0]["correlation_vs_random"] is None
     (tmp_path / "there" / "proxy.json").write_text("{}")
-    with pytest.raises(WinnowError, match="does not hold a proxy study"):
+    with pytest.raises(WinnowError, match=r"expected 'proxy' in .*proxy\.json; found nothing"):
         ProxyStudy.load(tmp_path / "there")
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ..core.errors import StoreError
-from ..core.files import json_ready, read_json, write_json
+from ..core.layouts import Json
+from ..core.serialiser import Saved
 from ..core.units import GAP, seconds_text
 from . import Provenance
 
@@ -56,7 +54,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Saved, kind="plan", layout=Json(FILE)):
     """What to keep, how far, what to expect and what it will cost: an estimate, with how far to trust it.
 
     Accuracies are those of the student that the pilot trained, on new data like the training data.
@@ -111,32 +109,7 @@ class Plan:
     command: str = ""
     provenance: Provenance = field(default_factory=dict)
 
-    def values(self) -> dict[str, Any]:
-        """Everything in plain values, None for what is no number."""
-        return json_ready({"winnow": "plan", **dataclasses.asdict(self)})  # type: ignore[no-any-return]
-
-    def save(self, folder: str | Path) -> Path:
-        """Write `plan.json` into a folder."""
-        path = Path(folder) / FILE
-        write_json(path, self.values())
-        return path
-
-    @classmethod
-    def load(cls, path: str | Path) -> Plan:
-        """Read what `save` wrote, from the file or its folder."""
-        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        about = read_json(file)
-        if not isinstance(about, dict) or about.pop("winnow", None) != "plan":
-            raise StoreError(f"{file} does not hold a plan.")
-        try:
-            about["forecasts"] = tuple(Forecast(**row) for row in about["forecasts"])
-            about["checks"] = tuple(Check(**row) for row in about["checks"])
-            about["interval"] = None if about["interval"] is None else tuple(about["interval"])
-            for name in ("advice", "reasons"):
-                about[name] = tuple(about[name])
-            return cls(**about)
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"{file} does not hold a plan that this winnow can read: {error}.") from None
+    values = Saved.entries
 
     def __str__(self) -> str:
         lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []

@@ -17,26 +17,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import checks
-from ..core.errors import InputError, StoreError
-from ..core.files import file_name, json_ready, read_json, write_json
+from ..core.errors import InputError
+from ..core.layouts import Folder
+from ..core.serialiser import Saved
 from . import Interval, Provenance, Study, Table, difference, mean
 from .study import Arm
 
 __all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
 
 CHOOSE, JUDGE = "choose", "judge"
+LAYOUT = Folder("proxy.json", parts="studies", order="networks", derived=("table", "transfer"))
 FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyStudy:
+class ProxyStudy(Saved, kind="proxy", layout=LAYOUT):
     """A space of networks, searched on proxy sets and on the full data.
 
     Parameters
@@ -209,34 +210,6 @@ class ProxyStudy:
                 gap = study.versus(arm.name, arm.baseline, JUDGE) if arm.baseline else None
                 rows.append({**row, **_ends("vs_random", gap)})
         return Table(tuple(rows))
-
-    def save(self, directory: str | Path) -> Path:
-        """Write every network's study, and `proxy.json` with both tables, into a directory."""
-        where = Path(directory)
-        (where / "proxy.json").unlink(missing_ok=True)  # written last: without it the study was never finished
-        folders = {name: f"studies/{file_name(name)}" for name in self.studies}
-        for name, study in self.studies.items():
-            study.save(where / folders[name])
-        about = {
-            "winnow": "proxy",
-            "networks": list(self.networks),
-            "folders": folders,
-            "table": list(self.table()),
-            "transfer": list(self.transfer()),
-            "provenance": dict(self.provenance),
-        }
-        write_json(where / "proxy.json", json_ready(about))
-        return where
-
-    @classmethod
-    def load(cls, directory: str | Path) -> ProxyStudy:
-        """Read what `save` wrote."""
-        where = Path(directory)
-        about = read_json(where / "proxy.json")
-        if not isinstance(about, dict) or about.get("winnow") != "proxy":
-            raise StoreError(f"{where} does not hold a proxy study.")
-        studies = {name: Study.load(where / about["folders"][name]) for name in about["networks"]}
-        return cls(studies, about["provenance"])
 
 
 def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.files import fingerprint
+from ..core.layouts import Parquet
+from ..core.serialiser import Saved
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
-from .table_file import read_table, write_table
 
 __all__ = ["Scores"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
+class Scores(Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
     """One number an example.
 
     Parameters
@@ -77,40 +77,3 @@ class Scores:
         where = positions_of(self.ids, ids, f"scores {self.name!r}")
         labels = None if self.labels is None else self.labels[where]
         return replace(self, ids=self.ids[where], values=self.values[where], labels=labels)
-
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with columns `id`, `score` and, if known, `label`."""
-        columns: dict[str, Any] = {"id": self.ids, "score": self.values}
-        if self.labels is not None:
-            columns["label"] = self.labels if self.labels.ndim == 1 else list(self.labels)
-        write_table(
-            path,
-            "scores",
-            columns,
-            {
-                "name": self.name,
-                "reliability": self.reliability,
-                "task": self.task,
-                "classes": list(self.classes),
-                "provenance": dict(self.provenance),
-            },
-        )
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Scores:
-        """Read what `save` wrote."""
-        columns, about = read_table(path, "scores")
-        labels = columns.get("label")
-        if labels is not None and labels.dtype.kind == "O":
-            labels = np.stack(labels)
-        return cls(
-            name=about["name"],
-            ids=columns["id"],
-            values=columns["score"],
-            reliability=about["reliability"],
-            task=about["task"],
-            labels=labels,
-            classes=tuple(about["classes"]),
-            provenance=about["provenance"],
-        )

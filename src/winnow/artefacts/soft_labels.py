@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import fingerprint
+from ..core.files import fingerprint, plain
+from ..core.layouts import Parquet
+from ..core.serialiser import Saved
 from . import Source
-from .provenance import Provenance, plain
+from .provenance import Provenance
 from .source import positions_of
-from .table_file import read_table, write_table
 
 __all__ = ["SLACK", "SoftLabels"]
 
@@ -26,7 +26,7 @@ SLACK = 1e-4  # how far from one the sum of a row in single precision may be
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SoftLabels:
+class SoftLabels(Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
     """Probabilities of the classes for each example.
 
     Parameters
@@ -114,28 +114,3 @@ class SoftLabels:
         if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
         return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
-
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with columns `id` and `p0`, `p1` ..., one a class."""
-        columns = {"id": self.ids, **{f"p{k}": self.values[:, k] for k in range(len(self.classes))}}
-        about = {
-            "classes": list(self.classes),
-            "seconds": self.seconds,
-            "prior_seconds": self.prior_seconds,
-            "provenance": dict(self.provenance),
-        }
-        write_table(path, "soft labels", columns, about)
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> SoftLabels:
-        """Read what `save` wrote."""
-        columns, about = read_table(path, "soft labels")
-        return cls(
-            ids=columns["id"],
-            values=np.stack([columns[f"p{k}"] for k in range(len(about["classes"]))], axis=1),
-            classes=tuple(about["classes"]),
-            seconds=about["seconds"],
-            prior_seconds=about["prior_seconds"],
-            provenance=about["provenance"],
-        )

@@ -21,7 +21,6 @@ from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import json_ready
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines import Engine, engine_of
@@ -258,7 +257,7 @@ def _provenance(
         "tests": {name: found.provenance for name, found in tests.items()},
         "subsets": {planned.arm.name: _origin(planned) for planned in chosen},
     }
-    return json_ready(record("evaluate", parameters, inputs))  # type: ignore[no-any-return]
+    return record("evaluate", parameters, inputs)
 
 
 def _origin(planned: PlannedArm) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines import Engine, engine_of
@@ -218,4 +218,4 @@ def _provenance(
         "tests": {name: found.provenance for name, found in tests.items()},
         "backbones": networks,
     }
-    return json_ready(record("probe", parameters, inputs))  # type: ignore[no-any-return]
+    return record("probe", parameters, inputs)

@@ -14,7 +14,7 @@ from ..artefacts import Source, Study, record
 from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
 from ..core import checks
 from ..core.errors import DivergedError, InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name, plain
 from ..core.progress import track
 from ..core.run import Run
 from ..core.seeds import several
@@ -93,7 +93,7 @@ def proxy(
     for model in filter(is_estimator, space.values()):  # before networks are trained that stand before it
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False)
     settings = {
-        "networks": {name: json_ready(describe(model)) for name, model in space.items()},
+        "networks": {name: plain(describe(model)) for name, model in space.items()},
         "recipe": how.settings(),
         "seeds": numbers,
         "match_iterations": float(match_iterations),
@@ -122,7 +122,7 @@ def proxy(
             except DivergedError as error:
                 raise DivergedError(f"network {name!r} of proxy, {error}") from None
         inputs = next(iter(studies.values())).provenance["inputs"]
-        found = ProxyStudy(studies, json_ready(record("proxy", settings, inputs)))
+        found = ProxyStudy(studies, record("proxy", settings, inputs))
         return run.put("proxy", found, 0.0, key=found.provenance)
 
 

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts import Source, record
-from ...artefacts.targets import ROWS, Targets, header, refuse_zeros
+from ...artefacts.targets import ROWS, EmbeddingBlock, Targets, refuse_zeros
 from ...core import checks
-from ...core.errors import InputError, StoreError, UnknownNameError
-from ...core.files import atomic, fingerprint
+from ...core.errors import InputError, UnknownNameError
+from ...core.files import fingerprint
+from ...core.parquet_columns import parquet_header
 from ...core.progress import track
 from ...core.run import Run
 from .pca import SCALES, Blocks, Projection, fit
@@ -33,25 +33,6 @@ __all__ = ["targets"]
 
 OWNER = "relabel.targets"
 WIDEST = 16_384  # numbers a representation may have: their covariance takes 2 GB
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Representations of one block of examples, as a step of a run keeps them."""
-
-    values: NDArray[Any]
-
-    def save(self, path: str | Path) -> Path:
-        with atomic(path) as part, part.open("wb") as file:
-            np.save(file, self.values, allow_pickle=False)
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> _Block:
-        try:
-            return cls(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read ({error}); remove it to have it made again.") from None
 
 
 def targets(
@@ -171,7 +152,9 @@ def _blocks(source: Source, known: Prior, run: Run) -> Blocks:
         if known.stored:
             return known.rows(start, stop)
         name = f"embeddings/{start // ROWS:06d}"
-        return run.step(name, _Block, lambda: _Block(known.rows(start, stop)), key=key, file=f"{name}.npy").values
+        return run.step(
+            name, EmbeddingBlock, lambda: EmbeddingBlock(known.rows(start, stop)), key=key, file=f"{name}.safetensors"
+        ).values
 
     for start in track(starts, "running the prior"):
         block(start)
@@ -209,7 +192,7 @@ def _finished(file: Path, provenance: dict[str, Any]) -> bool:
     """Whether the file holds what is asked for; one that is not of targets is never overwritten."""
     if not file.exists():
         return False
-    found = header(file)["provenance"]
+    found = parquet_header(file, Targets.saved_as)["provenance"]
     return all(found.get(word) == provenance[word] for word in provenance)
 
 
