@@ -1,7 +1,7 @@
 """The package as its files say: modules, rooms, code lines, classes and imports, read by `ast` and never run.
 
 Works on any checkout, since it looks at nothing but the tree. A room is a top-level package or a top-level module of
-the package; the package's own `__init__` is its door and belongs to no room.
+the package; the package's own `__init__` is its door and, like a private module beside it, belongs to no room.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["Import", "Module", "read_package"]
+__all__ = ["Import", "Module", "Package", "read_package"]
 
 LAYOUT = {
     tokenize.COMMENT,
@@ -143,10 +143,11 @@ class Package:
     name: str
     modules: dict[str, Module]
 
-    @property
+    @cached_property
     def rooms(self) -> list[str]:
         """The rooms, by name."""
-        return sorted({module.room for module in self.modules.values() if module.room})
+        rooms = {module.room for module in self.modules.values()}
+        return sorted(room for room in rooms if room and not room.startswith("_"))
 
     @cached_property
     def imports(self) -> list[Import]:

@@ -127,7 +127,9 @@ def main(which: str, folder: Path) -> None:
         threading.setprofile(None)
     functions = passed.functions()
     modules = sorted({name.partition(":")[0] for name in functions})
-    rooms = sorted({module.split("/")[0].removesuffix(".py") for module in modules} - {"__init__"})
+    rooms = sorted(
+        {room for module in modules if not (room := module.split("/")[0].removesuffix(".py")).startswith("_")}
+    )
     print(json.dumps({"functions": functions, "modules": modules, "rooms": rooms}))
 
 
