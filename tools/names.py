@@ -13,7 +13,7 @@ from .source_tree import Module, Package
 __all__ = ["duplicate_classes", "duplicate_modules", "gerunds", "in_ing", "small_with_one_user"]
 
 # Words in -ing that name a thing in this field, and the rooms and methods' packages that the design names.
-NOUNS = {"embedding", "forgetting", "herding", "ranking", "scaling", "setting", "string"}
+NOUNS = {"embedding", "forgetting", "herding", "lightning", "ranking", "scaling", "setting", "string", "training"}
 PACKAGES = {"checking", "explaining", "narrowing", "planning", "pruning", "testing", "training"}
 SMALL = 40
 
