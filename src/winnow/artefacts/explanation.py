@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..core.layouts import Json
 from ..core.serialiser import Saved
-from . import Provenance
 from . import explanation_text as words
+from .notebook_view import ShownAsText
+from .provenance import Provenance
+from .table import data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["ClassPair", "DatasetExplanation", "Explanation", "LabelError", "Partner", "Standing"]
 
@@ -72,7 +77,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Explanation(Saved, kind="explanation", layout=Json()):
+class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
     """How an example stands to the others.
 
     Attributes
@@ -127,6 +132,11 @@ class Explanation(Saved, kind="explanation", layout=Json()):
 
     values = Saved.entries
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The strongest partners, one row each; `kind` is `same_way` or `against`."""
+        kinds = {"same_way": self.same_way, "against": self.against}
+        return data_frame([{"kind": kind, **asdict(one)} for kind, found in kinds.items() for one in found])
+
     def __str__(self) -> str:
         return words.of_example(self)
 
@@ -141,7 +151,7 @@ class Explanation(Saved, kind="explanation", layout=Json()):
 
 
 @dataclass(frozen=True)
-class DatasetExplanation(Saved, kind="explanation of a data set", layout=Json()):
+class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", layout=Json()):
     """How the classes of a data set relate, and which labels look wrong.
 
     Attributes
@@ -186,6 +196,10 @@ class DatasetExplanation(Saved, kind="explanation of a data set", layout=Json())
     provenance: Provenance = field(default_factory=dict)
 
     values = Saved.entries
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The labels that look wrong, one row each, the likeliest first."""
+        return data_frame([asdict(one) for one in self.errors])
 
     def __str__(self) -> str:
         return words.of_dataset(self)

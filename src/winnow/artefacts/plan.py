@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..core.layouts import Json
 from ..core.serialiser import Saved
 from ..core.units import GAP, seconds_text
-from . import Provenance
+from .notebook_view import ShownAsText
+from .provenance import Provenance
+from .table import data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Check", "FILE", "Forecast", "NEAR", "Plan", "SIGNIFICANT", "percent"]
 
@@ -54,7 +59,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Plan(Saved, kind="plan", layout=Json(FILE)):
+class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
     """What to keep, how far, what to expect and what it will cost: an estimate, with how far to trust it.
 
     Accuracies are those of the student that the pilot trained, on new data like the training data.
@@ -110,6 +115,10 @@ class Plan(Saved, kind="plan", layout=Json(FILE)):
     provenance: Provenance = field(default_factory=dict)
 
     values = Saved.entries
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The forecasts, one row per policy and fraction."""
+        return data_frame([asdict(row) for row in self.forecasts])
 
     def __str__(self) -> str:
         lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,14 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from . import Interval, Provenance, Study, Table, difference, mean
-from .study import Arm
+from .intervals import Interval, difference, mean
+from .notebook_view import Shown
+from .provenance import Provenance
+from .study import Arm, Study
+from .table import Table
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
 
@@ -37,7 +43,7 @@ FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyStudy(Saved, kind="proxy", layout=LAYOUT):
+class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
     """A space of networks, searched on proxy sets and on the full data.
 
     Parameters
@@ -210,6 +216,13 @@ class ProxyStudy(Saved, kind="proxy", layout=LAYOUT):
                 gap = study.versus(arm.name, arm.baseline, JUDGE) if arm.baseline else None
                 rows.append({**row, **_ends("vs_random", gap)})
         return Table(tuple(rows))
+
+    def _view(self) -> Table:
+        return self.summary()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows of `table`."""
+        return self.table().to_pandas()
 
 
 def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:

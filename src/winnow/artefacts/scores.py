@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,14 +13,19 @@ from ..core import checks
 from ..core.files import fingerprint
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
+from .notebook_view import Shown, class_table, label_columns
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Scores"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
+class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
     """One number an example.
 
     Parameters
@@ -77,3 +82,10 @@ class Scores(Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values
         where = positions_of(self.ids, ids, f"scores {self.name!r}")
         labels = None if self.labels is None else self.labels[where]
         return replace(self, ids=self.ids[where], values=self.values[where], labels=labels)
+
+    def _view(self) -> Table:
+        return class_table(self.labels, self.classes, self.values)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id`, `score` and, if known, `label`."""
+        return data_frame({"id": self.ids, "score": self.values, **label_columns(self.labels, self.classes)})

@@ -30,8 +30,10 @@ from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.layouts import Tensors
 from ..core.serialiser import Saved
+from .notebook_view import Shown
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
+from .table import Table
 
 __all__ = ["EXAMPLE_AXIS", "Signals"]
 
@@ -50,7 +52,7 @@ EXAMPLE_AXIS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signals(Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
+class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
     """What was observed of each example.
 
     Parameters
@@ -215,3 +217,9 @@ class Signals(Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids
             if EXAMPLE_AXIS[name] > 0:
                 arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)
         return replace(first, arrays=arrays, provenance=provenance)
+
+    def _view(self) -> Table:
+        held = sorted(self.arrays.items())
+        return Table(
+            tuple({"array": name, "shape": values.shape, "numbers": str(values.dtype)} for name, values in held)
+        )

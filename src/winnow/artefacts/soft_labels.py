@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,13 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
-from . import Source
+from .notebook_view import Shown, class_table
 from .provenance import Provenance
-from .source import positions_of
+from .source import Source, positions_of
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["SLACK", "SoftLabels"]
 
@@ -26,7 +30,7 @@ SLACK = 1e-4  # how far from one the sum of a row in single precision may be
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SoftLabels(Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
+class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
     """Probabilities of the classes for each example.
 
     Parameters
@@ -114,3 +118,11 @@ class SoftLabels(Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "
         if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
         return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
+
+    def _view(self) -> Table:
+        """The most probable class of each example, and how probable it is."""
+        return class_table(self.values.argmax(1), self.classes, self.values.max(1))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id` and the probability of each class, under the class's name."""
+        return data_frame({"id": self.ids, **dict(zip(self.classes, self.values.T, strict=True))})

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
 from .intervals import Interval, difference, mean
+from .notebook_view import Shown
 from .provenance import Provenance
-from .table import Table
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Arm", "Outcome", "Study"]
 
@@ -89,7 +93,7 @@ class Arm:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Saved, kind="study", layout=Folder("study.json", tables={"outcomes": "outcomes.parquet"})):
+class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"outcomes": "outcomes.parquet"})):
     """Trained models compared under one protocol.
 
     Parameters
@@ -232,6 +236,19 @@ class Study(Saved, kind="study", layout=Folder("study.json", tables={"outcomes":
             return {f"vs_{word}": math.nan, f"vs_{word}_low": math.nan, f"vs_{word}_high": math.nan}
         gap = self.versus(arm, other, test)
         return {f"vs_{word}": gap.centre, f"vs_{word}_low": gap.low, f"vs_{word}_high": gap.high}
+
+    def _view(self) -> Table:
+        return self.summary()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per trained model and test set; the metric of each class is in a column of its own."""
+        rows = []
+        for one in self.outcomes:
+            row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
+            classes = zip(self.classes, one.per_class, strict=False)
+            row |= {f"{self.metric} of {name}": value for name, value in classes}
+            rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
+        return data_frame(rows)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML report of this study."""

@@ -15,11 +15,14 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
+from .notebook_view import Shown, fact_table
 from .provenance import Provenance
 from .sampler import WeightedSampler
 from .source import Source
+from .table import Table, data_frame
 
 if TYPE_CHECKING:
+    import pandas
     import torch.utils.data
 
 __all__ = ["Arrays", "Subset", "WeightedSampler"]
@@ -34,7 +37,7 @@ class Arrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subset(Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
+class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
     """A smaller training set.
 
     Ids are kept sorted, so that equal subsets are equal files, whatever the order of the source.
@@ -195,6 +198,15 @@ class Subset(Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weigh
             rank=rank,
             uneven=uneven,
         )
+
+    def _view(self) -> Table:
+        low, high = float(self.weights.min()), float(self.weights.max())
+        weights = {"weights": f"{low:.4g} to {high:.4g}"} if self.weighted else {}
+        return fact_table({"examples": len(self), **weights, **self.certificate})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per kept example: `id` and `weight`."""
+        return data_frame({"id": self.ids, "weight": self.weights})
 
 
 def _id_kinds(value: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,13 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet, Tensors
 from ..core.serialiser import Saved
-from . import Provenance, Source
-from .provenance import record
-from .source import positions_of
+from .notebook_view import Shown, fact_table
+from .provenance import Provenance, record
+from .source import Source, positions_of
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["ROWS", "EmbeddingBlock", "Targets", "refuse_zeros"]
 
@@ -30,7 +34,7 @@ LAYOUT = Parquet({"id": "ids", "target": "values"}, block=ROWS, derived=("dim",)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Targets(Saved, kind="targets", layout=LAYOUT):
+class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
     """A target vector for each example.
 
     Ids are kept sorted, so that the order of the source changes nothing.
@@ -108,6 +112,13 @@ class Targets(Saved, kind="targets", layout=LAYOUT):
         order = seeds.stream(seed, "shuffled targets").permutation(len(self))
         provenance = record("Targets.shuffled", {"seed": seed}, {"targets": self.provenance})
         return replace(self, values=self.values[order], provenance=provenance)
+
+    def _view(self) -> Table:
+        return fact_table({"examples": len(self), "numbers each": self.dim, "seconds": float(self.seconds)})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id` and `target_0`, `target_1` ..."""
+        return data_frame({"id": self.ids, **{f"target_{k}": column for k, column in enumerate(self.values.T)}})
 
 
 def refuse_zeros(ids: NDArray[Any], values: NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, get_args
 
@@ -104,7 +105,8 @@ class Parquet:
         out = filled(kind, about, self.columns.values(), (*self.derived, *self.dtypes))
         for name, of in self.columns.items():
             if name.endswith("*"):
-                out[of] = np.stack([columns[f"{name[:-1]}{k}"] for k in range(len(columns) - len(self.columns) + 1)], 1)
+                numbered = takewhile(columns.__contains__, (f"{name[:-1]}{k}" for k in count()))
+                out[of] = np.stack([columns[one] for one in numbered], axis=1)
             elif name in columns:
                 out[of] = np.array(columns[name]) if isinstance(columns[name], list) else columns[name]
         return out
