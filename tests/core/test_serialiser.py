@@ -40,8 +40,8 @@ class Tree(Saved, kind="tree", layout=Json()):
 @dataclass(frozen=True, eq=False)
 class Columns(Saved, kind="columns", layout=Parquet({"id": "ids", "row": "matrix", "p*": "spread"})):
     ids: NDArray[Any]
-    matrix: NDArray[Any] | None
     spread: NDArray[Any]
+    matrix: NDArray[Any] | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Land(Saved, kind="land", layout=Folder("land.json", parts="woods", order="
 
 LEAF = Leaf("a", 0.5)
 TREE = Tree(LEAF, (LEAF, Leaf("b", 1.0, LEAF)), {"x": (LEAF,), "none": ()}, (("a", 1),), (0.0, 1.0), {"k": [1, None]})
-COLUMNS = Columns(np.array(["é", "b"]), np.ones((2, 3)), np.arange(4.0).reshape(2, 2), "n")
+COLUMNS = Columns(np.array(["é", "b"]), np.arange(4.0).reshape(2, 2), np.ones((2, 3)), "n")
 BUNDLE = Bundle(np.array(["é", "b"]), {"x": np.ones((2, 2), np.float32)}, np.array([1, 0]), 0.25)
 WOOD = Wood((LEAF, Leaf("b", 1.0)), "hill")
 LAND = Land({"Zwei & Eins": WOOD, "a": WOOD})
@@ -127,7 +127,7 @@ def test_no_number_is_null_in_the_file_and_nan_when_read(value: float, tmp_path:
 
 @pytest.mark.parametrize("ids", [np.array([3, 1, 2]), np.array(["c", "longer", "é"])], ids=["numbers", "text"])
 def test_arrays_keep_their_kind_and_absent_ones_stay_absent(ids: NDArray[Any], tmp_path: Path) -> None:
-    columns = Columns.load(Columns(ids, None, np.ones((3, 2), np.float32)).save(tmp_path / "c"))
+    columns = Columns.load(Columns(ids, np.ones((3, 2), np.float32)).save(tmp_path / "c"))
     bundle = Bundle.load(Bundle(ids, {"x": np.arange(6, dtype=np.int16).reshape(3, 2)[:, ::-1]}).save(tmp_path / "b"))
     blocks = Blocks.load(Blocks(np.arange(7), np.arange(14, dtype=np.float32).reshape(7, 2)).save(tmp_path / "k"))
     assert columns.ids.tolist() == bundle.ids.tolist() == ids.tolist()
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> Non
     path = COLUMNS.save(tmp_path / "c.parquet")
     before = path.read_bytes()
     with pytest.raises(ValueError, match="length"):
-        Columns(np.arange(3), None, np.ones((2, 2))).save(path)
+        Columns(np.arange(3), np.ones((2, 2))).save(path)
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["c.parquet"]
 
