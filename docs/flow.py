@@ -29,7 +29,7 @@ def flow() -> str:
     parts = [_box(x, *words) for x, words in zip(left, BOXES, strict=True)]
     for x, verb in zip(left, STEPS, strict=False):
         parts.append(_arrow(x + WIDE, x + WIDE + GAP, verb))
-    parts.append(_shortcut(left[1] + WIDE / 2, left[3] + WIDE / 2, "select, for methods that need more than one number"))
+    parts.append(_shortcut(left[1] + WIDE / 2, left[3] + WIDE / 2, "select, if a method needs more than one number"))
     parts.append(_span(left[0], left[3] + WIDE, 46, "wn.prune"))
     parts.append(_span(left[0], left[4] + WIDE, 18, "winnow prune, with report.html at the end"))
     return (

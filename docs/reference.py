@@ -36,9 +36,9 @@ def cli_page() -> str:
         NOTE,
         "# Command line",
         "Look up any command and option; `winnow COMMAND --help` prints the same text. Every command opens its data, "
-        "calls one function of the library and prints the result. Exit codes: 0 done; 2 invalid input, with one line on "
-        "stderr that says what is wrong; 130 stopped by Ctrl-C, after which the same command resumes where it stopped. "
-        "Any other code is a bug.",
+        "calls one function of the library and prints the result. Exit codes: 0 done; 2 invalid input, with one line "
+        "on stderr that says what is wrong; 130 stopped by Ctrl-C, after which the same command resumes where it "
+        "stopped. Any other code is a bug.",
     ]
     for name, command in group.commands.items():
         parts += [f"## winnow {name}", textwrap.dedent(command.help or "").strip()]
@@ -108,12 +108,12 @@ def refusals_page() -> str:
     parts = [
         NOTE,
         "# Errors",
-        f"Look up an error message: {len(rows)} kinds of invalid input and the sentence that each raises. The sentence says "
-        "which parameter, of what, what is allowed and what was given. In Python it is the message of a "
+        f"Look up an error message: {len(rows)} kinds of invalid input and the sentence that each raises. The sentence "
+        "says which parameter, of what, what is allowed and what was given. In Python it is the message of a "
         "`winnow.errors.WinnowError`, which is also the builtin error you would expect (`ValueError`, `LookupError`, "
-        "`FileNotFoundError`). On the command line it is one line on stderr with exit code 2, without a traceback. In the "
-        "table, `src`, `sig` and `sco` are a small source of 40 examples, its signals and its scores; `other` is a source "
-        "of another shape.",
+        "`FileNotFoundError`). On the command line it is one line on stderr with exit code 2, without a traceback. In "
+        "the table, `src`, `sig` and `sco` are a small source of 40 examples, its signals and its scores; `other` is a "
+        "source of another shape.",
         _table(["what is wrong", "typed", "message"], rows),
     ]
     return "\n\n".join(parts) + "\n"
