@@ -75,7 +75,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
+    assert not re.search(r"^WARNING", done.stderr, re.MULTILINE)  # a line of the log; the theme's banner has the word too
     pages = sorted((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 10
     loaded = re.compile(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?:https?:)?//")
