@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError, StoreError
 from ..core.files import file_name, json_ready, read_json, write_json
+from ..core.rank_correlation import rank_correlation
 from . import Interval, Provenance, Study, Table, difference, mean
 from .study import Arm
 
-__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
+__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy"]
 
 CHOOSE, JUDGE = "choose", "judge"
 FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
@@ -130,7 +131,7 @@ class ProxyStudy:
             checks.integer("top", "correlations", top, low=FEWEST, high=len(self.networks))
         truth = self.accuracies(self.full)
         return {
-            seed: _mean([spearman(*_best(seen, truth[seed], top)) for seen in searches])
+            seed: _mean([rank_correlation(*_best(seen, truth[seed], top)) for seen in searches])
             for seed, searches in self._searches(arm).items()
         }
 
@@ -237,15 +238,6 @@ class ProxyStudy:
             raise StoreError(f"{where} does not hold a proxy study.")
         studies = {name: Study.load(where / about["folders"][name]) for name in about["networks"]}
         return cls(studies, about["provenance"])
-
-
-def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
-    """Rank correlation, equal values sharing a rank; 0 where one side does not rank at all."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (ours, theirs))
-    length = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / length if length > 0 else 0.0
 
 
 def _best(
