@@ -66,11 +66,8 @@ def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:
     kind = file_format(path)
     figure = theory_figure(lines, **how)
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with atomic(path) as part, drawing():
-        import matplotlib
-
-        with matplotlib.rc_context({"svg.hashsalt": "theory"}):  # equal figures are equal bytes
-            figure.savefig(part, format=kind, dpi=160, metadata=undated)
+    with atomic(path) as part, drawing(svg_hashsalt="theory"):  # equal figures are equal bytes
+        figure.savefig(part, format=kind, dpi=160, metadata=undated)
     return Path(path)
 
 
