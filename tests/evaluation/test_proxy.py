@@ -16,9 +16,9 @@ from torch import nn
 import winnow as wn
 from tests.evaluation.blobs import QUICK, blobs, shuffled
 from winnow.artefacts import Outcome, Source, Study, Subset
-from winnow.core.rank_correlation import rank_correlation
 from winnow.artefacts.study import Arm
 from winnow.core.errors import DivergedError, WinnowError
+from winnow.core.rank_correlation import rank_correlation
 from winnow.engines import Local
 from winnow.evaluation.proxy import ProxyStudy, _halves, proxy
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import spearmanr
 
-from winnow.methods import theory
 from winnow.core.rank_correlation import drawn_rank_correlations
+from winnow.methods import theory
 from winnow.planning.agreement import angle_of, margin_agreement
 from winnow.planning.forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
 

@@ -28,7 +28,7 @@ class _Deferred:
         return self.dispatcher()(*arguments)
 
     def dispatcher(self) -> Callable[..., object]:
-        """What numba makes of the function; those that its module names are replaced too, for numba sees only its own."""
+        """What numba makes of the function. Its module gets theirs for all others, as numba calls only its own."""
         with _lock:
             if "_dispatcher" not in self.__dict__:
                 from numba import njit

@@ -35,7 +35,8 @@ def drawn_rank_correlations(a: NDArray[np.floating[Any]], b: NDArray[np.floating
     x, y = (rank - (counts * rank).sum(1, keepdims=True) / total for rank in ranks)
     spread = np.sqrt((counts * x * x).sum(1) * (counts * y * y).sum(1))
     together = (counts * x * y).sum(1)
-    return np.clip(np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0), -1.0, 1.0)
+    found = np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 def _ranks(values: NDArray[np.floating[Any]], counts: Array) -> Array:

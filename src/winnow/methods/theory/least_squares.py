@@ -45,9 +45,7 @@ def polished(residuals: Residuals, begin: Array, weights: Array, low: Array, hig
     return found
 
 
-def _step(
-    found: Array, damping: Array, apart: Array, slopes: Array, weights: Array, low: Array, high: Array
-) -> Array:
+def _step(found: Array, damping: Array, apart: Array, slopes: Array, weights: Array, low: Array, high: Array) -> Array:
     weighted = slopes * weights[:, None]
     downhill = np.einsum("bmk,bm->bk", weighted, apart)
     a, b, c = (np.einsum("bm,bm->b", weighted[:, :, i], slopes[:, :, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
