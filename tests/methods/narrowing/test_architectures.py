@@ -163,7 +163,7 @@ class Dropping(nn.Module):
 def test_a_dropout_that_cannot_be_turned_off_alone(shared: bool) -> None:
     wide = twice(Dropping(shared))
     for how in ({}, {"layers": ["a"]}):
-        with pytest.raises(NotDefinedError, match=r"cannot be turned off alone; give dropout='keep'"):
+        with pytest.raises(NotDefinedError, match=r"cannot be turned off alone; pass dropout='keep'"):
             wn.narrow(wide, 4, dropout="off", **how)
     x = torch.randn(6, 3)
     torch.testing.assert_close(wn.narrow(wide, 4, dropout="keep").eval()(x), wide.eval()(x))
