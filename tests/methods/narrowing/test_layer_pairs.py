@@ -107,7 +107,7 @@ REFUSED = {
     "a mean that keeps its axes": (
         lambda s, x: s.b(act(s.a(x)).mean((2, 3), keepdim=True)),
         {"a": conv(1, 8, 3), "b": conv(8, 3, 1)},
-        "mean stands between",
+        "there is mean between",
     ),
     "channels as positions": (
         lambda s, x: s.b(act(s.a(x))),
@@ -129,7 +129,7 @@ REFUSED = {
     "a fixed view": (
         lambda s, x: s.b(torch.relu(s.a(x)).view(-1, 32)),
         {"a": conv(1, 8, 3), "b": nn.Linear(32, 2)},
-        "view stands between",
+        "there is view between",
     ),
     "channels not separable": (
         lambda s, x: s.b(torch.relu(s.a(x))),

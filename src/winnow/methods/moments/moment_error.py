@@ -58,7 +58,7 @@ def moment_error(
 
     Examples
     --------
-    >>> from winnow.moments import compress
+    >>> from winnow.methods.moments import compress
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> bool(moment_error(x, *compress(x, 100, 3), order=3) < 1e-12)
     True

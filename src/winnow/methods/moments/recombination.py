@@ -143,7 +143,8 @@ def reduce_cell(
     rows = np.empty((len(kept), products.parent.size))
     _gather(points, kept, own, centre, size, products, rows)
     # Of 936 hard cases (1 to 4 dimensions, orders 1 to 6) one is above 1e-12: 30,000 points with heavy tails and
-    # weights over 12 decades, 1.3e-12 with this correction and without. In a few others it gains a digit, from 1e-13 at most.
+    # weights over 12 decades, 1.3e-12 with this correction and without. In a few others it gains a digit, from 1e-13
+    # at most.
     _correct(rows, own, moments)
     own *= total / own.sum()
     return kept, own

@@ -205,7 +205,6 @@ def _no_fast_path(net: nn.Module) -> None:
 
 def _fused(activation: Any) -> int:
     """The number by which torch's fused layer knows an activation; 0 if it has none."""
-
     if activation is F.relu or isinstance(activation, nn.ReLU):
         return 1
     return 2 if activation is F.gelu or isinstance(activation, nn.GELU) else 0
