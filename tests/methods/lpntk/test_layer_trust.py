@@ -177,7 +177,7 @@ BATCH_NORM = {"track_running_stats": False}
         (
             nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6, **BATCH_NORM), nn.Linear(6, 4)),
             FLAT,
-            r"model of gram must take the inputs .*on 1 example\(s\) of shape \(5,\) it failed with ValueError: .*\.$",
+            r"model of gram must accept its inputs; .*on 1 example\(s\) of shape \(5,\) it failed with ValueError: .*\.$",
         ),
         (
             image_net(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3, **BATCH_NORM), wide=48),
@@ -194,7 +194,7 @@ BATCH_NORM = {"track_running_stats": False}
             SEQUENCE,
             "the same logits alone and in a batch",
         ),
-        (nn.Linear(7, 4), FLAT, r"model of gram must take the inputs .*it failed with RuntimeError: .*\.$"),
+        (nn.Linear(7, 4), FLAT, r"model of gram must accept its inputs; .*it failed with RuntimeError: .*\.$"),
         (Net(lambda self, x: self.h(x[:1]), h=nn.Linear(5, 4)), FLAT, r"one row of logits per example; got .*\(1, 4\)"),
         (
             Net(lambda self, t: self.h(self.emb(t).mean(1)), emb=nn.Embedding(4, 3), h=nn.Linear(3, 4)),

@@ -82,7 +82,7 @@ def test_between_and_within():
     found = relations(rows @ rows.T, [5, 5, 9, 9])
     assert found.between("contradictory").tolist() == [[0, 2], [2, 0]]
     assert found.within("interchangeable").tolist() == [1, 0]
-    with pytest.raises(InputError, match="needs labels"):
+    with pytest.raises(InputError, match="labels of relations must be given"):
         relations(rows @ rows.T).between("unrelated")
     with pytest.raises(UnknownNameError, match="nearest: 'unrelated'"):
         found.between("unrelate")

@@ -237,7 +237,7 @@ def test_refusals_of_what_is_handed_over() -> None:
         wn.narrow(net, 20)
     with pytest.raises(InputError, match="must be a torch module"):
         wn.narrow(np.zeros(3), 20)
-    with pytest.raises(InputError, match="net of fold must be a network that narrow made"):
+    with pytest.raises(InputError, match="net of fold must be a network made by narrow"):
         fold(wide_network())
     assert wn.narrow(fold(net), 20, 1)[0].out_features <= 20
     wide, state = wide_network(), net.state_dict()

@@ -296,7 +296,7 @@ def test_bfloat16_and_other_backbones() -> None:
     ("options", "error", "words"),
     [
         ({"method": "bjol"}, UnknownNameError, "method of accelerate 'bjol' (nearest: 'byol')"),
-        ({"method": None, "targets": None}, InputError, "method or targets of relabel.accelerate must be given"),
+        ({"method": None, "targets": None}, InputError, "method or targets of accelerate must be given"),
         ({"targets": np.ones((40, 5))}, InputError, "targets of accelerate must be what relabel.targets gives"),
         ({"targets": Targets(SOURCE.ids[1:], TARGETS.values[1:])}, InputError, "image 00"),
         ({"source": IMAGES}, InputError, "source of accelerate must be a Source"),
@@ -311,7 +311,7 @@ def test_bfloat16_and_other_backbones() -> None:
         ({"backbone": torch.nn.Conv2d(3, 4, 3)}, InputError, "must give one row of features per image"),
         ({"backbone": torch.nn.Linear(7, 4)}, InputError, "cannot take images of shape (3, 8, 8)"),
         ({"start": 3}, InputError, "start of accelerate must be a stage 1"),
-        ({"method": None, "start": 3}, InputError, "start of accelerate is for a method"),
+        ({"method": None, "start": 3}, InputError, "start of accelerate must be used with a method"),
         ({"device": 3}, InputError, "device of accelerate"),
         ({"transform": lambda image: [1, 2]}, InputError, "transform of accelerate must turn an image"),
         ({"transform": 3}, InputError, "transform of accelerate must be a function of an image; got int"),

@@ -173,7 +173,7 @@ def test_what_cannot_be_a_prior_is_refused_in_a_sentence(prior: object, how: dic
 
 def test_size_is_for_images_and_files_must_be_there() -> None:
     table = wn.open(np.random.default_rng(0).normal(size=(5, 3)))
-    with pytest.raises(InputError, match="size of represent is for images"):
+    with pytest.raises(InputError, match="size of represent is for images only"):
         represent(table, "random", size=8)
     with pytest.raises(NotFoundError, match=r"there is no file nowhere.npy"):
         represent(table, "nowhere.npy")

@@ -155,7 +155,7 @@ def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
         targets(source, Counting(), 4, "whitn")
     with pytest.raises(InputError, match="must have at least 2 examples to find directions in; got 1"):
         targets(source.at(np.arange(1)), Counting(), 4)
-    with pytest.raises(InputError, match="gives every example the same vector"):
+    with pytest.raises(InputError, match="must give examples different vectors"):
         targets(source, np.ones((90, 3)), 2)
     with pytest.raises(InputError, match=r"out of relabel.targets must be a path that ends in .parquet; got here"):
         targets(source, Counting(), 4, out="here")

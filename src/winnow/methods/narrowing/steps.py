@@ -78,8 +78,8 @@ def step_of(node: fx.Node, modules: Mapping[str, nn.Module]) -> Step:
     if plain == "mean" and (axes := _averaged(node)):
         return Step("mean", axes=axes)
     if "norm" in plain:
-        raise Refused(f"there is a norm ({node.name}) between it and the next layer")
-    raise Refused(f"there is {name} between it and the next layer, which may not treat each neuron separately")
+        raise Refused(f"a norm ({node.name}) comes between it and the next layer")
+    raise Refused(f"{name} comes between it and the next layer, which may not treat each neuron separately")
 
 
 def within_channels(steps: Sequence[Step], sides: int, flat: int) -> None:
@@ -108,7 +108,7 @@ def _of_module(path: str, module: nn.Module) -> Step:
     plain = name.lower()
     if not type(module).__module__.startswith("torch.nn."):
         raise Refused(
-            f"there is {path} ({name}) between it and the next layer, which may not treat each neuron separately"
+            f"{path} ({name}) comes between it and the next layer, which may not treat each neuron separately"
         )
     if plain in ELEMENTWISE:
         return Step("activation", ELEMENTWISE[plain], module=path)
@@ -123,8 +123,8 @@ def _of_module(path: str, module: nn.Module) -> Step:
     if isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
         return Step("flatten")
     if "norm" in plain:
-        raise Refused(f"there is a norm ({path}) between it and the next layer")
-    raise Refused(f"there is {path} ({name}) between it and the next layer, which may not treat each neuron separately")
+        raise Refused(f"a norm ({path}) comes between it and the next layer")
+    raise Refused(f"{path} ({name}) comes between it and the next layer, which may not treat each neuron separately")
 
 
 def _argument(node: fx.Node, position: int, name: str, default: Any) -> Any:

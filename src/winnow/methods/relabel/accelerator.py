@@ -198,8 +198,8 @@ class Accelerator(nn.Module):
         missing = [name for name, p in self.head.named_parameters() if p.requires_grad and id(p) not in held]
         if missing:
             raise InputError(
-                f"the optimiser must hold the parameters of the Accelerator's head, or train_head must be False; missing: "
-                f"{', '.join(missing)}."
+                f"the optimiser must hold the parameters of the Accelerator's head, or train_head must be False; "
+                f"missing: {', '.join(missing)}."
             )
 
     def get_extra_state(self) -> torch.Tensor:

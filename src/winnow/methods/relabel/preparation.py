@@ -67,7 +67,7 @@ def preparation(
     """Work out how the examples of a source must be prepared for this network."""
     channels, flat = source.shape[0], len(source.shape) != 3
     if size is not None and flat:
-        raise InputError(f"size of {owner} is only for images; source {source.name!r} has shape {source.shape}.")
+        raise InputError(f"size of {owner} is for images only; source {source.name!r} has shape {source.shape}.")
     first = next((layer for layer in network.modules() if isinstance(layer, nn.Conv2d)), None)
     repeat = first.in_channels if first is not None and channels == 1 and not flat else 1
     if (mean is None) != (std is None):
