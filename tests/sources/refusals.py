@@ -139,7 +139,7 @@ REFUSALS = (
     ),
     Refusal("labels for an open source", lambda _: wn_open(wn_open(EYE), task="regression"), "which is open already"),
     Refusal("empty array", lambda _: wn_open(np.zeros((0, 3))), "X of source 'arrays' must not be empty"),
-    Refusal("single value", lambda _: wn_open(np.array(3.0)), "must have one row an example"),
+    Refusal("single value", lambda _: wn_open(np.array(3.0)), "must have one row per example"),
     Refusal("complex array", lambda _: wn_open(EYE * 1j), "must be an array of real numbers; got dtype complex128"),
     Refusal("object array", lambda _: wn_open(np.array([None, "a"])), "got dtype object"),
     Refusal("array of text", lambda _: wn_open(np.array(["a", "b"])), "must be an array of real numbers"),
@@ -156,7 +156,7 @@ REFUSALS = (
         "infinity in a tensor", lambda _: wn_open(np.full((2, 3, 3), np.inf)), "has 18 values that are NaN, infinite"
     ),
     Refusal("too large for float32", lambda _: wn_open(EYE * 1e300), "too large for float32"),
-    Refusal("too few labels", lambda _: wn_open((EYE, [0, 1])), "must have 4 entries, one an example; got 2"),
+    Refusal("too few labels", lambda _: wn_open((EYE, [0, 1])), "must have 4 entries, one per example; got 2"),
     Refusal(
         "labels with NaN",
         lambda _: wn_open((EYE, [0.0, np.nan, 1, 1])),
@@ -232,7 +232,7 @@ REFUSALS = (
     Refusal("pickle called npy", _file("a.npy", pickle.dumps({})), "cannot be read"),
     Refusal("truncated idx", _idx(cut=40), "is damaged: its header says 120 bytes"),
     Refusal("not idx", _file("train-images-idx3-ubyte", b"nonsense"), "is not an idx file"),
-    Refusal("idx labels of another length", _idx(labels=3), "must have 4 entries, one an example; got 3"),
+    Refusal("idx labels of another length", _idx(labels=3), "must have 4 entries, one per example; got 3"),
     Refusal("malicious CIFAR batch", _batch(b"cposix\nsystem\n(S'true'\ntR."), "winnow runs no code from data"),
     Refusal("truncated CIFAR batch", _batch(b"\x80\x02}("), "cannot be read as a CIFAR batch"),
     Refusal("one class folder", _folder(cat=pictures(2)), "must have at least two classes; got one: 'cat'"),

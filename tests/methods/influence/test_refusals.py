@@ -41,7 +41,7 @@ REFUSALS = [
     ("a vector of vectors", lambda: prune_by_count(X[:, 0], 3), "2 dimension(s)"),
     ("more than a group has", lambda: prune_by_count(V, [5, 1], groups=Y), "size of each group"),
     ("all of every group", lambda: prune_by_count(V, [4, 4], groups=Y), "must leave one and remove one"),
-    ("groups of another length", lambda: prune_by_count(V, 3, groups=Y[:5]), "one an example"),
+    ("groups of another length", lambda: prune_by_count(V, 3, groups=Y[:5]), "one per example"),
     ("negative moves", lambda: prune_by_count(V, 3, moves=-1), "moves of influence.prune_by_count"),
     ("negative seed", lambda: prune_by_count(V, 3, -1), "seed of influence.prune_by_count"),
     (

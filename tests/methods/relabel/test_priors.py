@@ -148,8 +148,8 @@ class Holes(nn.Module):
 @pytest.mark.parametrize(
     ("prior", "how", "words"),
     [
-        (Maps(), {}, r"must give a vector an example, .* shape \(2, d\) for 2; a Maps gave \(2, 1, 1, 8, 8\)"),
-        (Pair(), {}, "must give a vector an example.*a Pair gave tuple"),
+        (Maps(), {}, r"must give one vector per example, .* shape \(2, d\) for 2; a Maps gave \(2, 1, 1, 8, 8\)"),
+        (Pair(), {}, "must give one vector per example.*a Pair gave tuple"),
         (Holes(), {}, r"must give finite numbers; it gave NaN or infinity for example \d+ \(1 of 12 in its block\)"),
         (nn.Sequential(nn.Flatten(), nn.Linear(9, 2)), {}, r"a Sequential, cannot take examples of shape \(1, 8, 8\)"),
         (np.full((12, 2), np.nan), {}, "must give finite numbers"),
