@@ -97,6 +97,13 @@ def train(
         If an argument does not fit the source.
     DivergedError
         If the loss stops being finite.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> feed = Feed(wn.open(([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1])))
+    >>> train(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe(epochs=1, batch=2), seed=0).steps
+    2
     """
     targets = feed.targets
     if targets is None:
@@ -189,6 +196,13 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     -------
     numpy.ndarray
         One row per example.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> feed = Feed(wn.open(([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1])))
+    >>> predict(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe()).shape
+    (4, 2)
     """
     device = device_of(recipe)
     was_training = model.training

@@ -219,7 +219,7 @@ def frontier(
     Returns
     -------
     Frontier
-        The best fraction and its error for each alpha, with the error of random examples beside it.
+        The best fraction and its error for each alpha, with the error of random examples for comparison.
 
     Raises
     ------

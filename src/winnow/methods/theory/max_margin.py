@@ -9,11 +9,11 @@ moves w along z and u along -r:
 - where z = 0 and no r_j > 0, no w satisfies all the rows: the data cannot be separated.
 
 The active rows are held as U^T Q, Q with orthonormal rows and U an upper triangle, which does not square the condition
-number as their Gram matrix would. At the end w and u are solved afresh from the active rows, and the conditions of
+number as their Gram matrix would. At the end w and u are solved again from the active rows, and the conditions of
 optimality are checked on all rows.
 
-No BLAS is called. Plain loops in one thread sum in the same order whatever runs beside them, so draws solved by several
-threads neither compete for cores nor change by a bit.
+No BLAS is called. Plain loops in one thread always sum in the same order, so draws solved by several threads neither
+compete for cores nor change by a bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SOLVED, INSEPARABLE, UNVERIFIED = 0, 1, 2
 _DEPENDENT = 1e-12  # |z| / |a| below which a row counts as a combination of the active ones
 _NOISE = 1e-13  # r_j / max |r| below which r_j may be rounding
 _WIDEST = 1e250  # beyond it, w or its square leaves the numbers there are
-_SMALLEST = 1e-11  # a margin this small beside the longest row could be rounding
+_SMALLEST = 1e-11  # a margin this small relative to the longest row could be rounding
 _SLACK = 1e-9  # how far the checked answer may miss a constraint, or a multiplier its sign
 
 

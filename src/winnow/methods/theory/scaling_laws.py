@@ -25,7 +25,7 @@ __all__ = ["FormFit", "ScalingFit", "fit_scaling"]
 Array = NDArray[np.float64]
 
 _SPAN = 12 * math.log(10.0)  # of log size
-_MOST = 100_000  # bootstrap draws, each fitted anew
+_MOST = 100_000  # bootstrap draws, each of which is fitted
 _DISTINCT = 4
 _EXACT = 1e-8  # scatter below this is rounding and must not decide between forms
 _LEVEL = 1e-9  # a curve that falls by less than this over the measured range does not fall
