@@ -97,13 +97,6 @@ def train(
         If an argument does not fit the source.
     DivergedError
         If the loss stops being finite.
-
-    Examples
-    --------
-    >>> import winnow as wn
-    >>> feed = Feed(wn.open(([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1])))
-    >>> train(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe(epochs=1, batch=2), seed=0).steps
-    2
     """
     targets = feed.targets
     if targets is None:
