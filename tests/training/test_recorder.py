@@ -237,7 +237,7 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("position twice", log([7, 7], TWO, [0, 0]), "must not repeat within a batch; 7 does"),
     ("positions of floats", log([0.0, 1.0], TWO, [0, 0]), "vector of whole numbers; got float64"),
     ("no positions", log([], np.zeros((0, K)), []), "positions of Recorder.log must be a non-empty vector"),
-    ("other classes", log([0, 1], np.zeros((2, 3)), [0, 0]), f"shape (2, {K}), a row for each position; got float64"),
+    ("other classes", log([0, 1], np.zeros((2, 3)), [0, 0]), f"shape (2, {K}), one row per position; got float64"),
     ("other rows", log([0, 1], np.zeros((3, K)), [0, 0]), f"shape (2, {K})"),
     ("logits of text", log([0], [["a"] * K], [0]), "must be numbers of shape"),
     ("ragged logits", log([0, 1], [[1, 2], [3]], [0, 0]), "got a ragged list"),

@@ -55,7 +55,7 @@ def _path(path: str | Path, name: str) -> Path:
         raise InputError(f"weights of network {name!r} must be the path of a file; got {type(path).__name__}.")
     file = Path(path)
     if not file.is_file():
-        raise NotFoundError(f"weights of network {name!r} must be an existing file; there is no {file}.")
+        raise NotFoundError(f"weights of network {name!r} must be an existing file; there is no file {file}.")
     return file
 
 

@@ -120,7 +120,7 @@ def understood(
 
 def _file(owner: str, path: Path) -> Any:
     if not path.is_file():
-        raise NotFoundError(f"prior of {owner} must be an existing file; there is no {path}.")
+        raise NotFoundError(f"prior of {owner} must be an existing file; there is no file {path}.")
     if path.suffix == ".safetensors":
         return Signals.load(path)
     try:

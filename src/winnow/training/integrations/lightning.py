@@ -151,6 +151,5 @@ def _plain_forward(module: Any, batch: Any) -> tuple[torch.Tensor, torch.Tensor]
         raise InputError(
             "RecorderCallback expects batches of (inputs, targets); for others pass forward=, which maps "
             f"module and batch to logits and targets; got a {type(batch).__name__}."
-
         )
     return module(batch[0]), batch[1]
