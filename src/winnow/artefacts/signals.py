@@ -1,16 +1,16 @@
-"""Signals: what training or a model revealed about each example.
+"""Signals: observations of each example, from training or from a model.
 
-Arrays by name; the example axis is always the same ids in the same order.
+They are arrays by name; the example axis of each holds the same ids in the same order.
 
 | name | shape | what |
 |---|---|---|
 | `logits` | seeds x epochs x n x classes | outputs in eval mode, without augmentation, after each recorded epoch |
-| `losses` | seeds x epochs x n | loss of that one example |
-| `embeddings` | n x d | representation by a trained or given network |
-| `embeddings_again` | n x d | the same by the next seed's network: how far a score depends on the training |
-| `gradients` | seeds x n x p | loss gradient of that one example, randomly projected unless asked otherwise |
+| `losses` | seeds x epochs x n | loss of each example |
+| `embeddings` | n x d | representation from a trained or given network |
+| `embeddings_again` | n x d | the same from the next seed's network: how much a score depends on training |
+| `gradients` | seeds x n x p | loss gradient of each example, randomly projected by default |
 | `gradient_norms` | seeds x n | exact L2 norm of that gradient, all parameters |
-| `lpntk` | seeds x n x p | lpNTK feature of that example by the trained network, randomly projected |
+| `lpntk` | seeds x n x p | lpNTK feature of each example from the trained network, randomly projected |
 | `ensemble_member` | models x n | 1 where the example was in the training set of that model |
 | `ensemble_correct` | models x n | 1 where that model predicts the example's label |
 """
@@ -37,7 +37,7 @@ from .table import Table
 
 __all__ = ["EXAMPLE_AXIS", "Signals"]
 
-# Which axis of each array runs over examples. Arrays with seeds (or models) have them on axis 0.
+# The axis of examples in each array. Arrays with seeds (or models) have them on axis 0.
 EXAMPLE_AXIS = {
     "logits": 2,
     "losses": 2,
@@ -53,14 +53,14 @@ EXAMPLE_AXIS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
-    """What was observed of each example.
+    """Observations of each example.
 
     Parameters
     ----------
     ids
         Ids of the examples, in the order of every array's example axis.
     arrays
-        The observations by name; the table above says which there are and their shapes.
+        The observations by name; the table above lists names and shapes.
     task
         The source's task.
     labels
@@ -68,9 +68,9 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     classes
         Names of the classes.
     epochs
-        Which epochs (counted from 1) the rows of `logits` and `losses` were recorded after.
+        The epochs (counted from 1) after which `logits` and `losses` were recorded.
     planned_epochs
-        How many epochs the training had in all; "after 10 % of training" is counted from it.
+        The number of epochs of the whole training, which "after 10 % of training" refers to.
     provenance
         Where these signals came from.
     """
@@ -106,7 +106,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         object.__setattr__(self, "arrays", arrays)
         for name, values in arrays.items():
             if name not in EXAMPLE_AXIS:
-                raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
+                raise InputError(f"unknown array {name!r} in signals; known: {', '.join(EXAMPLE_AXIS)}.")
             axis = EXAMPLE_AXIS[name]
             if values.ndim <= axis or values.shape[axis] != n:
                 raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}.")
@@ -115,7 +115,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
                 raise InputError(f"{name} of signals has {values.shape[1]} epochs but epochs names {len(self.epochs)}.")
         if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
             raise InputError(
-                f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
+                f"logits of signals must have {len(self.classes)} columns, one per class; got shape "
                 f"{self.arrays['logits'].shape}."
             )
 
@@ -130,7 +130,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return name in self.arrays
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
-        """The array of that name, or an error that says how to observe it."""
+        """The array of that name; if it is missing, the error says how to observe it."""
         if name not in self.arrays:
             want = "ensemble" if name.startswith("ensemble") else name
             how = "wn.embed(source, model)" if name == "embeddings" else f"wn.observe(..., want=({want!r},))"
@@ -156,7 +156,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     @cached_property
     def seeds(self) -> int:
-        """How many seeds (or ensemble models) were observed; 1 for embeddings alone."""
+        """The number of observed seeds (or ensemble models); 1 for embeddings alone."""
         counts = [values.shape[0] for name, values in self.arrays.items() if EXAMPLE_AXIS[name] > 0]
         return min(counts, default=1)
 
@@ -171,7 +171,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return fingerprint(*parts)
 
     def take(self, ids: ArrayLike) -> Signals:
-        """The signals of just these examples, in the order given."""
+        """The signals of these examples, in the order given."""
         return self.at(positions_of(self.ids, ids, "signals"))
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
@@ -186,15 +186,15 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return self if np.array_equal(order, np.arange(order.size)) else self.at(order)
 
     def only_seeds(self, which: Sequence[int]) -> Signals:
-        """The same examples with just these seeds (and ensemble models)."""
+        """The same examples with only these seeds (and ensemble models)."""
         index = list(which)
         arrays = {name: values if EXAMPLE_AXIS[name] == 0 else values[index] for name, values in self.arrays.items()}
         return replace(self, arrays=arrays)
 
     def merge(self, other: Signals) -> Signals:
-        """These signals with the arrays of `other`, which must be about the same ids."""
+        """These signals with the arrays of `other` added; both must have the same ids."""
         if set(self.ids.tolist()) != set(other.ids.tolist()):
-            raise InputError("signals can be merged only if they are about the same ids.")
+            raise InputError("signals can be merged only if they have the same ids.")
         lined_up = other.take(self.ids)
         dynamic = self if self.epochs else lined_up
         return replace(
@@ -207,11 +207,11 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     @classmethod
     def stack(cls, parts: Sequence[Signals], provenance: Provenance) -> Signals:
-        """Signals of several seeds, each observed on the same ids, as one."""
+        """Combine signals of several seeds, observed on the same ids."""
         first = parts[0]
         lined_up = [first, *(part.take(first.ids) for part in parts[1:])]
         arrays: dict[str, NDArray[Any]] = {}
-        for part in lined_up:  # arrays without seeds come from whichever part has them
+        for part in lined_up:  # arrays without seeds come from any part that has them
             arrays |= {name: values for name, values in part.arrays.items() if EXAMPLE_AXIS[name] == 0}
         for name in first.arrays:
             if EXAMPLE_AXIS[name] > 0:
