@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
+from ..core.rank_correlation import rank_correlation
 from ..core.serialiser import Saved
 from .intervals import Interval, difference, mean
 from .notebook_view import Shown
@@ -35,7 +36,7 @@ from .table import Table
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
+__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy"]
 
 CHOOSE, JUDGE = "choose", "judge"
 LAYOUT = Folder("proxy.json", parts="studies", order="networks", derived=("table", "transfer"))
@@ -137,7 +138,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
             checks.integer("top", "correlations", top, low=FEWEST, high=len(self.networks))
         truth = self.accuracies(self.full)
         return {
-            seed: _mean([spearman(*_best(seen, truth[seed], top)) for seen in searches])
+            seed: _mean([rank_correlation(*_best(seen, truth[seed], top)) for seen in searches])
             for seed, searches in self._searches(arm).items()
         }
 
@@ -223,15 +224,6 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
     def to_pandas(self) -> pandas.DataFrame:
         """The rows of `table`."""
         return self.table().to_pandas()
-
-
-def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
-    """Rank correlation, equal values sharing a rank; 0 where one side does not rank at all."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (ours, theirs))
-    length = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / length if length > 0 else 0.0
 
 
 def _best(

@@ -153,13 +153,13 @@ def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
         targets(source, Counting(), 0)
     with pytest.raises(UnknownNameError, match=r"scale of relabel.targets 'whitn' .nearest: 'whiten'"):
         targets(source, Counting(), 4, "whitn")
-    with pytest.raises(InputError, match="must have at least 2 examples to find directions in; got 1"):
+    with pytest.raises(InputError, match="must have at least 2 examples to find directions; got 1"):
         targets(source.at(np.arange(1)), Counting(), 4)
-    with pytest.raises(InputError, match="gives every example the same vector"):
+    with pytest.raises(InputError, match="must give examples different vectors"):
         targets(source, np.ones((90, 3)), 2)
     with pytest.raises(InputError, match=r"out of relabel.targets must be a path that ends in .parquet; got here"):
         targets(source, Counting(), 4, out="here")
-    with pytest.raises(InputError, match=r"at most 16,384 numbers an example.*this one gives 20,000"):
+    with pytest.raises(InputError, match=r"at most 16,384 numbers per example.*this one gives 20,000"):
         targets(source, np.zeros((90, 20_000), dtype=np.float32), 4)
     one_odd = np.zeros((90, 2))
     one_odd[0] = 90.0
