@@ -13,8 +13,7 @@ For each seed all arms have the same initial weights (where features are equally
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
@@ -22,14 +21,14 @@ from ..artefacts import Source, Study, Subset, record
 from ..artefacts.quotas import class_balance
 from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
-from ..core import checks
 from ..core.errors import InputError
 from ..core.files import file_name, json_ready
+from ..core.request import Retrainings, RunDirectory, Seed, number, request, whole
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
-from ..engines import Engine, engine_of
-from ..engines.local import describe as describe_engine
+from ..engines.local import Where
 from ..models.frozen import Frozen
+from ..sources.openable import Data, TestData, test_sets
 from ..training import Recipe
 from .arms import cost_of
 from .evaluate import note_overlap, study_of
@@ -41,32 +40,34 @@ __all__ = ["probe"]
 
 
 def probe(
-    source: Source,
+    source: Data,
     backbones: Mapping[str, Any],
     *,
-    test: Source | Mapping[str, Source],
-    seeds: int | Sequence[int] = 5,
-    epochs: int = 100,
-    lr: float = 3e-4,
-    batch: int = 128,
+    test: TestData = None,
+    seeds: Retrainings = 5,
+    epochs: Annotated[int, whole("Passes over the features.", low=1)] = 100,
+    lr: Annotated[float, number("Learning rate of the head.", low=0, open_low=True)] = 3e-4,
+    batch: Annotated[int, whole("Examples per step.", low=1)] = 128,
     costs: Mapping[str, Mapping[str, float]] | None = None,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
+    **opening: Any,
 ) -> Study:
     """Train a linear head on the frozen features of each backbone and compare.
 
     Parameters
     ----------
     source
-        The labelled data that heads are trained on.
+        The labelled data that heads are trained on: a Source, or anything that `wn.open` takes.
     backbones
         By name: a torch module that gives one row of features an example; `wn.models.Frozen`, which can say which
         layer and how inputs are scaled; or what `wn.relabel.accelerate` returned. One for all seeds, or one a seed
         in a sequence or by seed. With one for all, seeds vary the head alone, and intervals say nothing of the luck
         of the backbone's own training.
     test
-        The test set, or several by name, of which the first is the one that claims are made on.
+        The test set, or several by name, of which the first is the one that claims are made on. If not given, the test
+        split of data that have one and are named rather than opened.
     seeds
         How many heads for each backbone, or their seeds.
     epochs, lr, batch
@@ -79,30 +80,40 @@ def probe(
         A run directory. Finished heads are kept in it one by one; the study lies in `out`/study.
     engine
         Where heads are trained. Features are computed in this process.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
     Study
         One arm a backbone. Seconds are those of the head, features not counted. `study.versus(a, b)` is the difference
         of two backbones, paired by seed.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or a backbone does not give one row of features per example.
+    NotDefinedError
+        If there are no labels to train on.
+
+    Examples
+    --------
+    >>> import torch, winnow as wn
+    >>> source, test = wn.open("digits", limit=100), wn.open("digits", split="test", limit=100)
+    >>> study = wn.probe(source, {"pixels": torch.nn.Flatten()}, test=test, epochs=5, seeds=2)
+    >>> [row["arm"] for row in study.table()]
+    ['pixels']
     """
-    trainable("probe", source)
-    tests = exams("probe", source, test)
+    asked = request(probe, locals())
+    source = trainable("probe", asked.source)
+    tests = exams("probe", source, test_sets(asked))
     numbers = seeds_from("probe", seeds)
-    checks.integer("seed", "probe", seed, low=0)
-    recipe = _recipe(epochs, lr, batch)
-    runner = engine_of("probe", engine)
+    recipe = Recipe(epochs=epochs, batch=batch, optimizer="adam", lr=lr, weight_decay=0.0, schedule="constant")
     arms = _arms(backbones, numbers)
     paid = _costs(costs, arms)
-    settings = {"recipe": recipe.settings(), "seeds": numbers, "seed": seed, **describe_engine(runner)}
-    asked = {
-        "command": "probe",
-        "source": source.fingerprint,
-        **settings,
-        "tests": {name: found.fingerprint for name, found in tests.items()},
-        "arms": list(arms),
-    }
-    with Run.opened(out, asked) as run:
+    settings = {**asked.settings(), "recipe": recipe.settings(), "seeds": numbers}
+    prints = {name: found.fingerprint for name, found in tests.items()}
+    with Run.opened(out, {"command": "probe", **settings, "tests": prints, "arms": list(arms)}) as run:
         done: dict[tuple[str, int], Result] = {}
         for name, by_seed in arms.items():
             for network, group in _groups(by_seed):
@@ -112,7 +123,7 @@ def probe(
                 protocol = Protocol(learned, tuple(measured.values()), head, recipe, seed=seed, purpose="probe")
                 folder = f"study/trainings/{file_name(name)}"
                 trainings = [Training(name, Subset(source.ids), number, folder) for number in group]
-                results = retrain_all(run, runner, protocol, trainings, f"probing {name}")
+                results = retrain_all(run, asked.engine, protocol, trainings, f"probing {name}")
                 done |= {(name, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings)
         note_overlap(provenance["parameters"]["overlap"], tests)
@@ -122,17 +133,6 @@ def probe(
         made = [Arm(name, "subset", len(source), 1.0, None, balance, paid[name]) for name in arms]
         study = study_of(source, tests, made, numbers, done, 0.0, provenance)
         return run.put("study", study, 0.0, key=provenance)
-
-
-def _recipe(epochs: object, lr: object, batch: object) -> Recipe:
-    return Recipe(
-        epochs=checks.integer("epochs", "probe", epochs, low=1),
-        batch=checks.integer("batch", "probe", batch, low=1),
-        optimizer="adam",
-        lr=checks.number("lr", "probe", lr, low=0, open_low=True),
-        weight_decay=0.0,
-        schedule="constant",
-    )
 
 
 def _arms(backbones: object, seeds: Sequence[int]) -> dict[str, dict[int, Frozen]]:

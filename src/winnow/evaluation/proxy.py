@@ -7,22 +7,22 @@ made of the results is `ProxyStudy`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ..artefacts import Source, Study, record
 from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
-from ..core import checks
 from ..core.errors import DivergedError, InputError
 from ..core.files import file_name, json_ready
 from ..core.progress import track
+from ..core.request import Parameter, Retrainings, RunDirectory, Seed, request
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines import Engine, engine_of
+from ..engines.local import Where
 from ..models import small_networks
 from ..sources.holdout import hold_out
-from ..training import Recipe, hold
-from ..training.recipe import recipe_of
+from ..sources.openable import Data, TestData, test_sets
+from ..training import hold
+from ..training.recipe import How, MatchIterations
 from .estimators import check as check_estimator
 from .estimators import describe, is_estimator
 from .evaluate import Subsets, evaluate, network_of
@@ -30,33 +30,45 @@ from .test_sets import exam, exams, overlap, trainable
 
 __all__ = ["ProxyStudy", "proxy"]
 
+Networks = Annotated[
+    Sequence[str] | Mapping[str, Any] | None,
+    Parameter(
+        "A network, such as convnet:width=16; 36 small ones if none is given.",
+        plain=None,
+        option="network",
+        kind=list[str] | None,
+    ),
+]
+
 
 def proxy(
-    source: Source,
+    source: Data,
     subsets: Subsets,
     *,
-    test: Source | Mapping[str, Source],
-    networks: Sequence[str] | Mapping[str, Any] | None = None,
-    recipe: Recipe | None = None,
-    seeds: int | Sequence[int] = 3,
-    match_iterations: float = 0.0,
+    test: TestData = None,
+    networks: Networks = None,
+    recipe: How = None,
+    seeds: Retrainings = 5,
+    match_iterations: MatchIterations = 0.0,
     random: bool = True,
-    seed: int = 0,
-    out: str | Path | None = None,
-    engine: Engine | None = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
+    **opening: Any,
 ) -> ProxyStudy:
     """Search a space of networks on small sets and on the full data, and compare what is found.
 
     Parameters
     ----------
     source
-        The full data that the subsets were chosen from.
+        The full data that the subsets were chosen from: a Source, or anything that `wn.open` takes.
     subsets
         The proxy sets by name, as `evaluate` takes them: each a Subset, or one a seed.
     test
         Test data, divided in two halves by id and class, whatever its order: `choose` ranks networks, `judge` measures
-        them. Or a mapping that gives these two.
+        them. Or a mapping that gives these two. If not given, the test split of data that have one and are named
+        rather than opened.
     networks
         The space: names that `models.build` takes, or models by name, at least three; `models.small_networks()` unless
         given.
@@ -77,15 +89,35 @@ def proxy(
         Where trainings run.
     costs
         What each subset cost to find: seconds by stage, as for `evaluate`. Counted once for the whole search.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
+
+    Returns
+    -------
+    ProxyStudy
+        One study per network, and from them how alike the small sets and the full data rank the networks.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or a subset, network or test set does not fit the source.
+    DivergedError
+        If a training leaves the finite numbers.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> source = wn.open("digits", limit=100)
+    >>> found = wn.proxy(source, {"half": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"), seeds=2,
+    ...                  networks=["mlp:hidden=[4]", "mlp:hidden=[8]", "mlp:hidden=[16]"], recipe=wn.Recipe(epochs=2))
+    >>> [row["arm"] for row in found.table()]
+    ['full', 'random@0.5', 'half']
     """
-    trainable("proxy", source)
-    tests = _halves(source, test)
+    asked = request(proxy, locals())
+    source = trainable("proxy", asked.source)
+    tests = _halves(source, test_sets(asked))
     space = _space(source, networks)
-    how = recipe_of("proxy", recipe)
     numbers = several("proxy", seeds)
-    checks.number("match_iterations", "proxy", match_iterations, low=0, high=1)
-    checks.integer("seed", "proxy", seed, low=0)
-    runner = engine_of("proxy", engine)
     if not isinstance(subsets, Mapping) or not subsets:
         raise InputError("subsets of proxy must be a mapping from names to Subsets, at least one.")
     if costs is not None and not isinstance(costs, Mapping):
@@ -93,16 +125,14 @@ def proxy(
     for model in filter(is_estimator, space.values()):  # before networks are trained that stand before it
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False)
     settings = {
+        **asked.settings(),
         "networks": {name: json_ready(describe(model)) for name, model in space.items()},
-        "recipe": how.settings(),
         "seeds": numbers,
-        "match_iterations": float(match_iterations),
-        "seed": seed,
     }
     prints = {name: found.fingerprint for name, found in tests.items()}
     held, exam_sets = hold(source), {name: hold(found) for name, found in tests.items()}
     studies: dict[str, Study] = {}
-    with Run.opened(out, {"command": "proxy", "source": source.fingerprint, **settings, "tests": prints}) as run:
+    with Run.opened(out, {"command": "proxy", **settings, "tests": prints}) as run:
         for name, model in track(list(space.items()), "networks"):
             try:
                 studies[name] = evaluate(
@@ -116,7 +146,7 @@ def proxy(
                     random=random,
                     seed=seed,
                     out=None if run.path is None else run.path / "networks" / file_name(name),
-                    engine=runner,
+                    engine=asked.engine,
                     costs=costs,
                 )
             except DivergedError as error:
