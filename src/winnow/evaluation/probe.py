@@ -23,7 +23,8 @@ from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core.errors import InputError
 from ..core.files import file_name, json_ready
-from ..core.request import Retrainings, RunDirectory, Seed, number, request, whole
+from ..core.request import Retrainings, RunDirectory, Seed, request, whole
+from ..core.request import number as bounded
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines.local import Where
@@ -46,7 +47,7 @@ def probe(
     test: TestData = None,
     seeds: Retrainings = 5,
     epochs: Annotated[int, whole("Passes over the features.", low=1)] = 100,
-    lr: Annotated[float, number("Learning rate of the head.", low=0, open_low=True)] = 3e-4,
+    lr: Annotated[float, bounded("Learning rate of the head.", low=0, open_low=True)] = 3e-4,
     batch: Annotated[int, whole("Examples per step.", low=1)] = 128,
     costs: Mapping[str, Mapping[str, float]] | None = None,
     seed: Seed = 0,

@@ -150,8 +150,9 @@ def plan(
     runner = Local(workers=1) if engine is None and not pilot else request.engine
     settings = {**request.settings(), "pool": sizes, "embeddings": None if seen is None else seen.fingerprint}
     name = shlex.quote(source.name) if called is None else called
+    given = None if engine is None else request.engine
     count = len(several(OWNER, seeds))
-    options = Options(source, method, model, how, count, float(match_iterations), name, seed, engine)
+    options = Options(source, method, model, how, count, float(match_iterations), name, seed, given)
     with Run.opened(out, {"command": "plan", **settings}) as run:
         about = record("plan", settings, {"source": source.provenance})
         if sizes is None:

@@ -12,7 +12,6 @@ import numpy as np
 from ..artefacts import Scores, Signals, Source, Subset, record
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
-from ..core.seeds import several
 from ..engines import Engine, engine_of
 from ..engines.local import Where
 from ..evaluation.tolerance import Search, smallest_within
@@ -134,7 +133,7 @@ def chosen_subset(
         validation,
         model=request.model,
         recipe=request.recipe,
-        seeds=max(5, len(several("prune", request.seeds))),
+        seeds=max(5, request.seeds),
         seed=request.seed,
         run=run,
         engine=engine,
@@ -159,7 +158,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
         return None
     want = sorted({"ensemble" if name.startswith("ensemble") else name for name in needs})
     return observe(
-        source, request.model, request.recipe, request.seeds, want, seed=request.seed, out=run, engine=engine
+        source, request.model, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
     )
 
 

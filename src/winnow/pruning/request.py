@@ -12,6 +12,7 @@ from ..core import registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest, number
+from ..core.seeds import several
 from ..evaluation.test_sets import exam
 from ..scores.score import score
 from ..selectors.balance import share_of
@@ -44,7 +45,8 @@ class Request:
     balance: float | None
     model: Any
     recipe: Recipe
-    seeds: int | Sequence[int]
+    seeds: int
+    numbers: Sequence[int]  # the seeds themselves
     seed: int
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]  # plain values of all this, for provenance and the run directory
@@ -69,6 +71,7 @@ def request_of(asked: VerbRequest) -> Request:
     validation = None
     if asked.validation is not None:
         validation = exam("validation", "prune", source, opened_like(asked, "validation", asked.validation))
+    numbers = several("prune", asked.seeds)
     settings = {
         **asked.settings(),
         "validation": None if validation is None else validation.fingerprint,
@@ -80,6 +83,8 @@ def request_of(asked: VerbRequest) -> Request:
         plan=plan,
         balance=balance,
         validation=validation,
+        seeds=len(numbers),
+        numbers=numbers,
         settings=settings,
         **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
     )
@@ -87,7 +92,7 @@ def request_of(asked: VerbRequest) -> Request:
     return request
 
 
-TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seeds", "seed")  # as asked for
+TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # as asked for
 
 
 def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:

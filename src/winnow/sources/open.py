@@ -163,7 +163,8 @@ def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
         return open_arrays(inputs, target, asked)
     if isinstance(inputs, (dict, set, bytes)) or inputs is None:
         raise InputError(
-            f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset; got {type(inputs).__name__}."
+            f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset; "
+            f"got {type(inputs).__name__}."
         )
     if target is not None:
         raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,7 +84,8 @@ class Recipe:
     device: Annotated[str, Parameter("Torch device; auto takes a GPU if there is one.", _device)] = "auto"
 
     def __post_init__(self) -> None:
-        for name, one in declared(type(self)).items():
+        fields: Callable[..., Recipe] = Recipe
+        for name, one in declared(fields).items():
             object.__setattr__(self, name, one.checked("Recipe", getattr(self, name)))
 
     def steps(self, size: int) -> int:
