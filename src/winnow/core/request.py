@@ -62,7 +62,7 @@ class Parameter:
     help
         One line, for the command line.
     check
-        Gets name, owner and value; gives the clean value or raises. A None that is the default is not checked.
+        Gets name, owner and value; gives the clean value or raises. A None that the annotation allows is not checked.
     plain
         How a value is written into settings and provenance; None leaves it out.
     option
@@ -161,7 +161,7 @@ class Declared:
         """The clean value, or a refusal."""
         if self.parameter is None:
             return value
-        if value is None and self.default is None:
+        if value is None and (self.default is None or type(None) in get_args(self.annotation)):
             return None if self.parameter.usual is None else self.parameter.usual()
         return self.parameter.check(self.name, owner, value, **opening)
 

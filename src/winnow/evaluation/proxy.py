@@ -13,6 +13,7 @@ from ..artefacts import Source, Study, record
 from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
 from ..core.errors import DivergedError, InputError
 from ..core.files import file_name, json_ready
+from ..core.parameter_names import of
 from ..core.progress import track
 from ..core.request import Parameter, Retrainings, RunDirectory, Seed, request
 from ..core.run import Run
@@ -162,7 +163,9 @@ def _halves(source: Source, test: object) -> dict[str, Source]:
         return dict(zip((CHOOSE, JUDGE), hold_out(whole, 0.5, names=(CHOOSE, JUDGE)), strict=True))
     given = exams("proxy", source, test)
     if set(given) != {CHOOSE, JUDGE}:
-        raise InputError(f"test of proxy must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}.")
+        raise InputError(
+            f"{of('test', 'proxy')} must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}."
+        )
     if given[CHOOSE].fingerprint == given[JUDGE].fingerprint:
         raise InputError(f"test sets {CHOOSE!r} and {JUDGE!r} of proxy must be different data; both are the same.")
     if common := overlap(given[CHOOSE], given[JUDGE]):
@@ -188,5 +191,7 @@ def _space(source: Source, networks: object) -> dict[str, Any]:
     if any(not isinstance(name, str) or not name.strip() for name in found):
         raise InputError("names of the networks of proxy must be words.")
     if len(found) < FEWEST:
-        raise InputError(f"networks of proxy must be at least {FEWEST}, or there is no ranking; got {len(found)}.")
+        raise InputError(
+            f"{of('networks', 'proxy')} must be at least {FEWEST}, or there is no ranking; got {len(found)}."
+        )
     return {name: model if is_estimator(model) else network_of(source, model) for name, model in found.items()}

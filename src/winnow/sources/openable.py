@@ -71,7 +71,7 @@ def test_sets(asked: VerbRequest) -> Any:
     if not isinstance(asked.what, str | os.PathLike) or "split" in asked.opening:
         return None
     try:
-        return {"test": as_source("test", asked.verb, asked.what, split="test", **_like(asked))}
+        return as_source("test", asked.verb, asked.what, split="test", **_like(asked))
     except NotFoundError:
         return None
 
