@@ -6,8 +6,9 @@ import pytest
 
 from winnow.artefacts import Interval
 from winnow.artefacts.ledger import ledger
+from winnow.core import units
+from winnow.report import metric_units
 from winnow.report import sentences as words
-from winnow.report import units
 
 
 def said(study, arm="el2n@0.4"):
@@ -132,7 +133,7 @@ def test_when_it_pays():
 
 
 def test_names_for_figures_are_short_and_printable():
-    assert units.name_for_axis("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
-    assert len(units.name_for_axis("x" * 100)) == units.LONGEST_NAME
-    assert units.method_of("el2n@0.5") == "el2n"
-    assert units.method_of("pruned") == "pruned"
+    assert metric_units.name_for_axis("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
+    assert len(metric_units.name_for_axis("x" * 100)) == metric_units.LONGEST_NAME
+    assert metric_units.method_of("el2n@0.5") == "el2n"
+    assert metric_units.method_of("pruned") == "pruned"
