@@ -73,7 +73,7 @@ def test_what_is_not_declared_is_refused(given: dict[str, Any], words: str) -> N
 def test_data_that_cannot_be_opened_are_named_by_their_parameter() -> None:
     with pytest.raises(InputError, match="source of verb must be a name, a path, arrays"):
         verb(3)
-    with pytest.raises(InputError, match="labels of wn.open does not apply to a Source"):
+    with pytest.raises(InputError, match=r"labels of wn.open does not apply to a Source"):
         verb(wn.open(ROWS), labels="y")
 
 
@@ -92,9 +92,9 @@ def test_a_request_can_be_made_without_a_call() -> None:
 
 
 def test_messages_call_a_parameter_as_the_door_does() -> None:
-    with parameter_names.called({("prune", "keep"): "--keep"}), pytest.raises(InputError, match="^--keep must be"):
+    with parameter_names.called({("prune", "keep"): "--keep"}), pytest.raises(InputError, match=r"^--keep must be"):
         checks.fraction("keep", "prune", 2)
-    with pytest.raises(InputError, match="^keep of prune must be"):
+    with pytest.raises(InputError, match=r"^keep of prune must be"):
         checks.fraction("keep", "prune", 2)
 
 

@@ -105,8 +105,11 @@ def prune_with_proof(
     given = test_sets(asked)
     tests = None
     if given is not None and choice.source.task != "unlabelled":
-        word = "test" if test is None else given.name
-        tests = exams("prune", choice.source, given if isinstance(given, Mapping) else {word: given})
+        tests = exams(
+            "prune",
+            choice.source,
+            given if isinstance(given, Mapping) else {"test" if test is None else given.name: given},
+        )
     prints = None if tests is None else {name: part.fingerprint for name, part in tests.items()}
     with Run.opened(out, {"command": "prune with proof", **choice.settings, "test": prints}, extend=False) as run:
         source, held_out = choice.source, 0
