@@ -6,8 +6,8 @@ import pytest
 
 from winnow.artefacts import Interval
 from winnow.artefacts.ledger import ledger
-from winnow.core import units
-from winnow.report import metric_units
+from winnow.core.units import seconds_text
+from winnow.report import metric_units as units
 from winnow.report import sentences as words
 
 
@@ -121,7 +121,7 @@ def test_the_protocol_states_how_iterations_are_matched(make_study, factor, word
     ("seconds", "text"), [(0.042, "0.04 s"), (12.34, "12.3 s"), (245, "4 min 05 s"), (7810, "2 h 10 min")]
 )
 def test_durations(seconds, text):
-    assert units.seconds_text(seconds).replace(words.GAP, " ") == text
+    assert seconds_text(seconds).replace(words.GAP, " ") == text
 
 
 def test_when_it_pays():
@@ -133,7 +133,7 @@ def test_when_it_pays():
 
 
 def test_names_for_figures_are_short_and_printable():
-    assert metric_units.name_for_axis("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
-    assert len(metric_units.name_for_axis("x" * 100)) == metric_units.LONGEST_NAME
-    assert metric_units.method_of("el2n@0.5") == "el2n"
-    assert metric_units.method_of("pruned") == "pruned"
+    assert units.name_for_axis("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
+    assert len(units.name_for_axis("x" * 100)) == units.LONGEST_NAME
+    assert units.method_of("el2n@0.5") == "el2n"
+    assert units.method_of("pruned") == "pruned"

@@ -21,7 +21,6 @@ __all__ = [
     "StoreError",
     "UnknownNameError",
     "WinnowError",
-    "reason",
 ]
 
 

@@ -15,7 +15,7 @@ from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name, plain
 from ..core.seeds import stream
 from .retrain import Training
 
@@ -235,7 +235,7 @@ def _arm(
         labels = source.labels
         balance = float(np.mean([class_balance(labels[s.indices(source)], len(source.classes)) for s in different]))
     # Subsets drawn per seed have different certificates, none of which represents the arm.
-    certificate = json_ready(dict(different[0].certificate)) if len(different) == 1 else {}
+    certificate = plain(different[0].certificate) if len(different) == 1 else {}
     return PlannedArm(
         Arm(name, kind, size, size / len(source), baseline, balance, dict(cost or {}), certificate), subsets, folder
     )

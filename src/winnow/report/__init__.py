@@ -1,8 +1,8 @@
 """The report: one self-contained HTML file about a saved run or a study.
 
 `sentences` says what was found in plain sentences, `figures` draws it, `sections` puts these together into what the
-templates print, and `html_report` reads the run and writes the file. Nothing here trains,
-scores or selects; nothing in the file needs a network.
+templates print, and `html_report` reads the run and writes the file. Nothing here trains, scores or selects; nothing in
+the file needs a network.
 """
 
 from __future__ import annotations

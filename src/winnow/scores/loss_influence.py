@@ -36,8 +36,9 @@ def loss_influence(
     signed
         Whether to keep the sign.
     """
+    from scipy.special import softmax
+
     from ..methods.influence import loss_influence as on_others
-    from ..methods.influence.heads import softmaxed
     from ..methods.influence.observed_head import head_features, observed_head
     from ..methods.influence.vectors import vectors_of
 
@@ -53,7 +54,7 @@ def loss_influence(
         inside, outside = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
         head, found = observed_head(features[inside], labels[inside], signals.task, classes, lam)
         outputs = features[outside] @ found.theta
-        outputs = softmaxed(outputs) if classification else outputs
+        outputs = softmax(outputs, axis=-1) if classification else outputs
         total[inside] += on_others(vectors_of(head), features[outside], outputs, labels[outside])
         seen[inside] += 1
     values = total / seen

@@ -18,6 +18,7 @@ from ..artefacts import Scores, Signals, record
 from ..artefacts.signals import EXAMPLE_AXIS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.rank_correlation import rank_correlation
 from .arithmetic import resolve_epoch
 
 __all__ = ["list_scores", "score"]
@@ -181,16 +182,4 @@ def _reliability(
         first, second = (_computed(method, signals, {**settings, "seed": settings["seed"] + step}) for step in (0, 1))
     else:
         return None
-    return _spearman(first, second)
-
-
-def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return None
-    return float(np.clip(np.corrcoef(_ranks(first), _ranks(second))[0, 1], -1.0, 1.0))
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 1; ties get their mean rank."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[group])
+    return None if np.ptp(first) == 0 or np.ptp(second) == 0 else rank_correlation(first, second)

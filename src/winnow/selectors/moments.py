@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from ..artefacts.quotas import share_out
 from ..core import checks, registry
@@ -180,6 +179,8 @@ def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[P
     Compression merges copies, and on grids it may end below the size. Sharing weight among copies changes no moment;
     further examples then take a trace of the weight of their nearest kept example.
     """
+    from scipy.spatial import cKDTree
+
     missing = size - kept.size
     if not missing:
         return kept, counts

@@ -83,7 +83,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(stop_after: int, tmp_path: Path)
     with pytest.raises(KeyboardInterrupt):
         targets(source, prior, 4, out=out)
     assert not out.exists()
-    finished = len(list(tmp_path.glob("targets.parquet.parts/embeddings/*.npy")))
+    finished = len(list(tmp_path.glob("targets.parquet.parts/embeddings/*.safetensors")))
     assert finished == max(0, -(-(stop_after - 4) // 16))  # a block is whole or not there
     prior.seen[0], prior.stop_after[0] = 0, np.inf
     found = targets(source, prior, 4, out=out)
@@ -118,7 +118,7 @@ def test_work_for_another_prior_is_not_taken_over(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     wn.Subset(np.arange(3)).save(tmp_path / "subset.parquet")
     before = (tmp_path / "subset.parquet").read_bytes()
-    with pytest.raises(StoreError, match="holds 'subset', not targets"):
+    with pytest.raises(StoreError, match=r"expected 'targets' .*; found 'subset'"):
         targets(table(), Counting(), 4, out=tmp_path / "subset.parquet")
     assert (tmp_path / "subset.parquet").read_bytes() == before
 

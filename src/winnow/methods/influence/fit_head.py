@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from ...core import checks
 from ...core.errors import InputError
 from .curvature import curvature
-from .heads import LOSSES, Floats, Head, damping_of, softmaxed, spans
+from .heads import LOSSES, Floats, Head, damping_of, spans
 
 __all__ = ["FittedHead", "fit_head", "fitted"]
 
@@ -113,7 +114,7 @@ def fitted(rows: Floats, labels: np.ndarray, damping: float, loss: str, first: F
     for _ in range(POLISH):
         outputs = rows @ theta
         if loss == "softmax":
-            outputs = softmaxed(outputs)
+            outputs = softmax(outputs, axis=-1)
         head = Head(rows, outputs, labels, damping, loss)
         slope = head.mean_gradient + damping * theta
         before, length = length, float(np.linalg.norm(slope))

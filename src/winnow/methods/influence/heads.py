@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from ...core import checks
 from ...core.errors import InputError
 
-__all__ = ["CONVENTIONS", "LOSSES", "Head", "checked_head", "softmaxed", "spans"]
+__all__ = ["CONVENTIONS", "LOSSES", "Head", "checked_head", "spans"]
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -39,12 +40,6 @@ def spans(n: int, width: int) -> Iterator[slice]:
     step = max(1, NUMBERS // max(1, width))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
-
-
-def softmaxed(scores: Floats) -> Floats:
-    """Softmax over the last axis."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +101,7 @@ class Head:
         now = np.asarray(self.outputs[rows], dtype=np.float64)
         if self.loss == "squared":
             return np.asarray(now + step)
-        return softmaxed(np.log(np.maximum(now, np.finfo(np.float64).tiny)) + step)
+        return np.asarray(softmax(np.log(np.maximum(now, np.finfo(np.float64).tiny)) + step, axis=-1))
 
     def total_gradient(self, rows: Positions | None = None, change: Floats | None = None) -> Floats:
         """Sum of the gradients (q x K) of some examples or all; at theta + `change` if given."""
@@ -135,7 +130,7 @@ class Head:
         for part in spans(self.n, sum(self.shape)):
             again = np.asarray(self.features[part], dtype=np.float64) @ theta
             if self.loss == "softmax":
-                again = softmaxed(again)
+                again = softmax(again, axis=-1)
             total += float(np.square(again - self.outputs[part]).sum())
         unit = 1.0 if self.loss == "softmax" else float(np.std(self.labels)) or 1.0
         return float(np.sqrt(total / (self.n * self.shape[1])) / unit)

@@ -13,11 +13,11 @@ from torch import nn
 
 from ...artefacts import Provenance, Source
 from ...artefacts.pretraining_state import State
-from ...artefacts.provenance import plain, record
+from ...artefacts.provenance import record
 from ...artefacts.targets import Targets
 from ...core import checks
 from ...core.errors import InputError
-from ...core.files import fingerprint
+from ...core.files import fingerprint, plain
 from ...core.run import Run
 from ...models.identity import describe
 from ...training import Feed, Recipe

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ...artefacts import Source, record
 from ...artefacts.soft_labels import SoftLabels
@@ -98,10 +99,8 @@ def soft_labels(
     start = time.perf_counter()
     feed = Feed(source, scaling)
     outputs = _outputs(network, feed, Recipe(device=device), batch)
-    shifted = outputs.astype(np.float64) / heat
-    powers = np.exp(shifted - shifted.max(1, keepdims=True))
     back = np.argsort(feed.order, kind="stable")
-    values = (powers / powers.sum(1, keepdims=True)).astype(np.float32)[back]
+    values = softmax(outputs.astype(np.float64) / heat, axis=1).astype(np.float32)[back]
     asked = {**about, "mean": mean, "std": std, "temperature": heat}
     return SoftLabels(
         source.ids,

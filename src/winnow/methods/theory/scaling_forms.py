@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .least_squares import polished
+
 __all__ = ["FORMS", "Axis", "Form", "Measurements"]
 
 Array = NDArray[np.float64]
 Curve = Callable[[Array, Array], tuple[Array, Array]]
 
-_STEPS = 200
 _FALLS = (0.01, 40.0)  # bounds of B: from a power part that is almost flat to one that vanishes after one size
 _ODDS = (-18.0, 45.0)  # bounds of q: a floor of 1e-8 of the error, and one that hides all but the steepest fall
 _BENDS = (0.1, 4.0)  # bounds of the stretched exponent b; below, it is the power law with an absurd c
@@ -199,50 +200,15 @@ def _best_polish(
     """Refine every start (B, starts, 2) and keep the best per row."""
     rows, starts = begin.shape[:2]
     repeated = np.repeat(logs, starts, axis=0)
-    ends = _polish(curve, begin.reshape(-1, 2), t, repeated, share, low, high)
+
+    def residuals(shape: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        value, slopes = curve(shape, t)  # centred, for the best A goes with every shape
+        centred = slopes - np.einsum("bmk,m->bk", slopes, share)[:, None, :]
+        return _centred(repeated[which] - value, share), centred
+
+    ends = polished(residuals, begin.reshape(-1, 2), share, low, high)
     costs = _cost(curve, ends, t, repeated, share).reshape(rows, starts)
     return np.asarray(ends.reshape(rows, starts, 2)[np.arange(rows), costs.argmin(axis=1)])
-
-
-def _polish(curve: Curve, begin: Array, t: Array, logs: Array, share: Array, low: Array, high: Array) -> Array:
-    """Damped Gauss-Newton on the centred residuals (A eliminated), row by row, within bounds."""
-    shape = np.clip(begin, low, high)
-    cost = _cost(curve, shape, t, logs, share)
-    damping = np.full(cost.size, 1e-3)
-    live = np.arange(cost.size)
-    for _ in range(_STEPS):
-        trial = np.clip(
-            shape[live] + _step(curve, shape[live], damping[live], t, logs[live], share, low, high), low, high
-        )
-        after = _cost(curve, trial, t, logs[live], share)
-        better = after < cost[live]
-        settled = better & (cost[live] - after <= 1e-14 * cost[live]) & (damping[live] < 1e-2)
-        shape[live[better]], cost[live[better]] = trial[better], after[better]
-        damping[live] = np.where(better, np.maximum(damping[live] * 0.2, 1e-12), damping[live] * 6.0)
-        live = live[~(settled | (damping[live] > 1e9) | (cost[live] < 1e-28))]
-        if live.size == 0:
-            break
-    return shape
-
-
-def _step(
-    curve: Curve, shape: Array, damping: Array, t: Array, logs: Array, share: Array, low: Array, high: Array
-) -> Array:
-    value, slopes = curve(shape, t)
-    slopes = slopes - np.einsum("bmk,m->bk", slopes, share)[:, None, :]
-    weighted = slopes * share[:, None]
-    downhill = np.einsum("bmk,bm->bk", weighted, _centred(logs - value, share))
-    a, b, c = (np.einsum("bm,bm->b", weighted[:, :, i], slopes[:, :, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
-    # A parameter at its bound stays there and must not distort the step of the other.
-    held = ((shape <= low) & (downhill < 0.0)) | ((shape >= high) & (downhill > 0.0))
-    downhill = np.where(held, 0.0, downhill)
-    b = np.where(held.any(axis=1), 0.0, b)
-    tiny = 1e-14 * (a + c) + 1e-200
-    a, c = a * (1.0 + damping) + tiny, c * (1.0 + damping) + tiny
-    scaled = b / np.sqrt(a * c)
-    u, v = downhill[:, 0] / np.sqrt(a), downhill[:, 1] / np.sqrt(c)
-    det = np.maximum(1.0 - scaled**2, 1e-14)
-    return np.column_stack([(u - scaled * v) / det / np.sqrt(a), (v - scaled * u) / det / np.sqrt(c)])
 
 
 def _capped_exp(logs: Array) -> Array:
