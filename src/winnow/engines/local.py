@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, WinnowError
 from .jobs import Engine
 
@@ -28,6 +28,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+@registry.engine(name="local")
 @dataclass(frozen=True)
 class Local:
     """Run tasks on this machine.
@@ -108,11 +109,16 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def engine_of(owner: str, engine: Any) -> Engine:
-    """The engine, this machine if none is given."""
+    """The engine given, or the registered one of that name; this machine if none is given."""
     if engine is None:
         return Local()
+    known = {entry.name: entry for entry in registry.listing("engine")} if isinstance(engine, str) else {}
+    if isinstance(engine, str) and engine in known:
+        engine = known[engine].function()
     if not callable(getattr(engine, "map", None)):
-        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
+        names = f" or the name of one ({', '.join(known)})" if known else ""
+        got = repr(engine) if known else type(engine).__name__
+        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2){names}; got {got}.")
     return cast(Engine, engine)
 
 

@@ -12,21 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts import Signals, Source, record
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines import Engine, Job, engine_of, run_jobs
+from ..engines import Engine, engine_of
 from ..engines.local import describe as describe_engine
 from ..models import build, choose
 from ..training import Recipe, hold
 from ..training.recipe import recipe_of
 from .ensemble import memberships
-from .observation import EMBEDDINGS, Observation, observe_ensemble, observe_seed
+from .observation import Observation
+from .observation_jobs import observed
 
-__all__ = ["WANTS", "observe"]
-
-WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "lpntk", "ensemble")
+__all__ = ["observe"]
 
 
 def observe(
@@ -59,11 +58,8 @@ def observe(
     seeds
         How many trainings, or their seeds.
     want
-        Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
-        the second's to tell how reliable scores of them are),
-        `gradients` (projected) and `gradient_norms` (exact), `lpntk` (projected features of the labelled pseudo neural
-        tangent kernel of the trained network), `ensemble` (for memorization); None is `logits`, or `losses` for a
-        regression target.
+        Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. None is `logits`,
+        or `losses` for a regression target.
     mode
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
         forward pass; `train` keeps the outputs that training computes anyway.
@@ -91,23 +87,7 @@ def observe(
     with Run.opened(out, {"command": "observe", "source": source.fingerprint, **settings}) as run:
         held = hold(source)
         key = [source.fingerprint, settings]
-        parts = []
-        if set(what.want) - {"ensemble"}:
-            roles = dict(zip(numbers, EMBEDDINGS, strict=False)) if "embeddings" in what.want else {}
-            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first two seeds'
-            jobs = [
-                Job(
-                    f"observe/seed-{number}",
-                    (held, what, number, roles.get(number)),
-                    [*key, number, roles.get(number)],
-                    f"signals/seed-{number}.safetensors",
-                )
-                for number in (list(roles) if alone else numbers)
-            ]
-            parts.append(Signals.stack(run_jobs(run, runner, observe_seed, jobs, Signals, "observing"), {}))
-        if "ensemble" in what.want:
-            parts.append(observe_ensemble(held, what, run, runner, key))
-    found = parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+        found = observed(held, what, numbers, run, runner, key)
     provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
@@ -129,28 +109,34 @@ def _checked(
     if want is None:
         want = ("losses",) if source.task == "regression" else ("logits",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
+    known = {entry.name: entry for entry in registry.listing("signal")}
     for word in words:
-        checks.choice("want", "observe", word, WANTS)
+        checks.choice("want", "observe", word, tuple(known))
     if not words:
-        raise InputError(f"want of observe must name at least one of {', '.join(WANTS)}.")
-    if source.task == "unlabelled":
+        raise InputError(f"want of observe must name at least one of {', '.join(known)}.")
+    if source.task == "unlabelled" and any(known[word].when != "data" for word in words):
         raise NotDefinedError(
             f"observe trains on labels, and source {source.name!r} has none; "
             "wn.embed(source, model) gives signals without labels."
         )
-    if source.task == "regression" and {"logits", "ensemble", "lpntk"} & set(words):
-        raise NotDefinedError(
-            "logits, ensemble and lpntk are defined for classification; for a regression target observe "
-            "want=('losses',), 'embeddings' or 'gradients'."
-        )
+    for word in words:
+        if source.task not in known[word].tasks:
+            others = [entry.name for entry in known.values() if source.task in entry.tasks]
+            raise NotDefinedError(
+                f"{word} of want of observe is defined for {' and '.join(sorted(known[word].tasks))}, and source "
+                f"{source.name!r} is {source.task}; observe any of {', '.join(others)}."
+            )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
     checks.choice("mode", "observe", mode, ("eval", "train"))
     epoch = max(1, round(0.1 * recipe.epochs)) if gradient_epoch is None else gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
     checks.integer("gradient_dim", "observe", gradient_dim, low=1)
-    if "ensemble" in words:
+    if any(known[word].when == "ensemble" for word in words):
         memberships(len(source), ensemble, seed)
-    network = choose(source.shape, source.kind, source.outputs) if isinstance(model, str) and model == "auto" else model
-    build(network, classes=source.outputs, shape=source.shape)  # one that does not fit is refused before any training
+    network = model
+    if any(known[word].when != "data" for word in words):
+        auto = isinstance(model, str) and model == "auto"
+        network = choose(source.shape, source.kind, source.outputs) if auto else model
+        build(network, classes=source.outputs, shape=source.shape)  # refused before any training if it does not fit
     return Observation(network, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
