@@ -215,10 +215,12 @@ class Signal(Registration):
             made = self.make_up(sizes, labels, hardness, rng)
             return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted}
         noise = {name: rng.random(shapes[name], dtype=np.float32) for name in wanted}
-        kinds = {name: np.dtype(self.arrays[name].dtype) for name in wanted}
-        return {
-            name: (2 * noise[name] if kinds[name].kind in "iub" else noise[name]).astype(kinds[name]) for name in wanted
-        }
+        return {name: _as_type(values, self.arrays[name].dtype) for name, values in noise.items()}
+
+
+def _as_type(noise: NDArray[np.float32], dtype: str) -> NDArray[Any]:
+    """Noise in [0, 1) as numbers of a type; whole ones become zeros and ones."""
+    return (2 * noise if np.dtype(dtype).kind in "iub" else noise).astype(dtype)
 
 
 def check_moment(moment: str) -> None:

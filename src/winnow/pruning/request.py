@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..artefacts import Scores, Signals, Source, Subset
-from ..core import checks, registry
+from ..core import checks
 from ..core.errors import InputError, NotDefinedError
 from ..engines import Engine
 from ..engines.local import describe as describe_engine
 from ..evaluation.test_sets import exam
 from ..models.identity import describe
 from ..scores.score import score
-from ..selectors.method_string import MethodParts, parse_method
+from ..selectors.method_string import MethodParts, parse_method, with_parameters
 from ..selectors.select import select
 from ..training.recipe import Recipe, recipe_of
 from .auto import Chosen, automatic
@@ -94,16 +94,13 @@ def request_of(
 
 def _plan(name: str, source: Source, tolerance: float | None, parameters: Mapping[str, Any]) -> MethodParts:
     """The method taken apart, refused before anything is trained if it cannot work on this source."""
-    plan = parse_method(name)
-    methods = [registry.get("selector", plan.selector)]
-    methods += [] if plan.score is None else [registry.get("score", plan.score)]
-    for found in methods:
+    plan = with_parameters(parse_method(name), parameters)
+    for found in reversed(plan.methods.values()):
         if source.task not in found.tasks:
             raise NotDefinedError(
                 f"{found.kind} {found.name!r} of method {name!r} is defined for {' and '.join(sorted(found.tasks))}, "
                 f"and source {source.name!r} is {source.task}."
             )
-    methods[0].check_parameters(parameters)
     if tolerance is not None and source.task == "unlabelled":
         raise NotDefinedError(
             f"tolerance of prune is measured by training on labels, and source {source.name!r} has none; give keep=."
@@ -114,7 +111,7 @@ def _plan(name: str, source: Source, tolerance: float | None, parameters: Mappin
 def _rehearse(source: Source, request: Request) -> None:
     """Score and select once on a few made-up signals: what cannot work is refused before anything is trained."""
     signals = made_up_signals(source, request.recipe.epochs)
-    scores = None if request.plan.score is None else score(request.plan.score, signals)
+    scores = None if request.plan.score is None else score(request.plan.score, signals, **request.plan.score_parameters)
     choose(signals, signals if scores is None else scores, request, request.keep or 0.5)
 
 
@@ -127,9 +124,9 @@ def choose(signals: Signals | None, given: Signals | Scores, request: Request, k
         balance=request.balance,
         seed=request.seed,
         signals=signals if isinstance(given, Scores) else None,
-        **{**request.plan.parameters, **request.parameters},
+        **request.plan.parameters,
     )
-    about = {"method": request.method.name, "why": request.method.why}
+    about = {"method": request.method.name, "why": request.method.why, **request.plan.stated()}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
 
 
