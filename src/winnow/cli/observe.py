@@ -28,9 +28,7 @@ def observe(
     out: Annotated[Path, typer.Option(help="Run directory; the same command goes on there.")],
     want: Annotated[
         list[str] | None,
-        typer.Option(
-            help="logits, losses, embeddings, gradients, gradient_norms, lpntk or ensemble; may be given several times."
-        ),
+        typer.Option(help="A signal to record, such as logits; winnow methods lists them. May be given several times."),
     ] = None,
     mode: Annotated[str, typer.Option(help="eval (after each epoch) or train (as training goes, free).")] = "eval",
     model: o.Model = "auto",

@@ -42,6 +42,7 @@ __all__ = [
     "KINDS",
     "STACKED",
     "Cost",
+    "Kind",
     "Layout",
     "Method",
     "Signal",
@@ -95,7 +96,7 @@ def score(
     cost
         How its time and memory grow.
     """
-    about = {"needs": frozenset(needs), "paper": paper, "tasks": frozenset(tasks), "cost": cost}
+    about: dict[str, Any] = {"needs": frozenset(needs), "paper": paper, "tasks": frozenset(tasks), "cost": cost}
     return _registrar(lambda function: Method("score", function.__name__, function, **about))
 
 

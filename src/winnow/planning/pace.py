@@ -28,7 +28,7 @@ PICKS = (4, 68)  # of a selector that looks at everyone for each pick: the diffe
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of one example: in an optimiser step, in a look, in each signal computed once, and in being made ready."""
+    """Seconds of one example: in an optimiser step, a look, each signal computed once, and in being made ready."""
 
     step: float
     look: float
