@@ -2,8 +2,9 @@
 
 To add one: write `scores/NAME.py` with a function `NAME(signals, *, parameters)` under
 `@registry.score(needs=..., paper=..., tasks=...)`, its formula in the docstring, and add its import line
-here. The listing, the docs table, the report, `plan` and `winnow.testing` pick it up; a slow twin belongs in `tests/oracles/scores.py`. Functions may assume what `score.score`, the door, has checked:
-the arrays they need are there, the task fits, labels are within the classes.
+here. The listing, the docs table, the report, `plan` and `winnow.testing` pick it up; a slow twin belongs in
+`tests/oracles/scores.py`. Functions may assume what `score.score`, the door, has checked: the arrays they need are
+there, the task fits, labels are within the classes.
 """
 
 from __future__ import annotations
