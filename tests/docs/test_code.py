@@ -105,13 +105,20 @@ def run(code: str, folder: Path) -> str:
 
 
 def test_the_experiment_of_the_readme(tmp_path: Path) -> None:
-    (code,) = blocks("README.md")
+    code, _ = blocks("README.md")
     assert 15 <= len(code.splitlines()) <= 30
     said = run(code, tmp_path)
     for arm in ("full", "random@0.5", "el2n-hard", "forgetting-hard", "aum-strata"):
         assert f"\n{arm} " in said
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert (tmp_path / "subset.parquet").exists()
+
+
+def test_the_own_loop_of_the_readme(tmp_path: Path) -> None:
+    _, code = blocks("README.md")
+    said = run(f"{code}\nprint(len(subset), sum(len(batch[0]) for batch in smaller), len(dataset))\n", tmp_path)
+    kept, drawn, whole = map(int, said.split())
+    assert kept == drawn == round(whole / 2)
 
 
 def test_the_examples_of_contributing(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""Method names as people write them: a score, a selector, or `score+selector`, each with parameters in brackets.
+"""Method names as users write them: a score, a selector, or `score+selector`, each with parameters in brackets.
 
-`el2n` keeps the hardest by that score, `strata` runs that selector on its usual score, `aum+strata` says both, and
-`el2n(epoch=3)+strata(drop=0.1)` sets parameters of both. Where a name is a score and a selector (`random`), the
-selector is meant.
+`el2n` keeps the hardest by that score, `strata` runs that selector on its default score, `aum+strata` names both, and
+`el2n(epoch=3)+strata(drop=0.1)` sets parameters of both. If a name is both a score and a selector (`random`), it means
+the selector.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HALF = re.compile(r"\s*([^\s()+,=]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 class MethodParts(NamedTuple):
-    """A method taken apart: score (None if the selector reads none), selector, and the parameters of both."""
+    """A parsed method name: score (None if the selector reads none), selector, and the parameters of both."""
 
     score: str | None
     selector: str
@@ -48,7 +48,7 @@ class MethodParts(NamedTuple):
 
 
 def parse_method(name: str) -> MethodParts:
-    """Score (None if the selector reads none), selector and parameters meant by a method name.
+    """Return the score (None if the selector uses none), selector and parameters of a method name.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def parse_method(name: str) -> MethodParts:
     if second not in selectors:
         raise UnknownNameError.of(f"selector in method {name!r}:", second, selectors)
     if "scores" not in selectors[second].needs:
-        raise InputError(f"method {name!r} joins a score to selector {second!r}, which reads none; say {second!r}.")
+        raise InputError(f"method {name!r} joins a score to selector {second!r}, which uses none; pass {second!r}.")
     scores[first].check_parameters(of_score)
     _check_selector(selectors[second], of_selector)
     return MethodParts(first, second, {**({"policy": "hard"} if second == "rank" else {}), **of_selector}, of_score)
@@ -113,7 +113,7 @@ def needs_of(name: str) -> frozenset[str]:
 
 
 def method_names() -> list[str]:
-    """Every single name `parse_method` knows."""
+    """Return every single name that `parse_method` knows."""
     return sorted({*_by_name("score"), *_by_name("selector")})
 
 
