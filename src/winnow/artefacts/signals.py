@@ -62,7 +62,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     epochs: tuple[int, ...] = ()
     planned_epochs: int = 0
     provenance: Provenance = field(default_factory=dict)
-    axes: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str | int, ...]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", checks.frozen(checks.ids("signals", self.ids)))
@@ -84,7 +84,8 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             raise InputError("signals must hold at least one array; got none.")
         arrays = {name: checks.frozen(np.asarray(values), copy=False) for name, values in self.arrays.items()}
         object.__setattr__(self, "arrays", arrays)
-        axes = {name: tuple(self.axes[name]) if name in self.axes else registry.layout_of(name).axes for name in arrays}
+        known = self.axes or {}
+        axes = {name: known[name] if name in known else registry.layout_of(name).axes for name in arrays}
         object.__setattr__(self, "axes", axes)
         for name, values in arrays.items():
             axis = self.example_axis(name)
@@ -124,13 +125,17 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
         return self.arrays[name]
 
+    def axes_of(self, name: str) -> tuple[str | int, ...]:
+        """The axes of an array."""
+        return tuple((self.axes or {})[name])
+
     def example_axis(self, name: str) -> int:
         """Which axis of an array runs over examples."""
-        return self.axes[name].index("examples")
+        return self.axes_of(name).index("examples")
 
     def stacked(self, name: str) -> bool:
         """Whether the first axis of an array runs over seeds, or over the models of an ensemble."""
-        return self.axes[name][0] in registry.STACKED
+        return self.axes_of(name)[0] in registry.STACKED
 
     @property
     def logits(self) -> NDArray[Any]:
@@ -198,7 +203,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             epochs=dynamic.epochs,
             planned_epochs=dynamic.planned_epochs,
             provenance={"step": "merge", "inputs": [dict(self.provenance), dict(other.provenance)]},
-            axes={**self.axes, **lined_up.axes},
+            axes={**(self.axes or {}), **(lined_up.axes or {})},
         )
 
     @classmethod
@@ -210,7 +215,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         axes: dict[str, tuple[str | int, ...]] = {}
         for part in lined_up:  # arrays without seeds come from whichever part has them
             arrays |= {name: values for name, values in part.arrays.items() if not part.stacked(name)}
-            axes |= part.axes
+            axes |= part.axes or {}
         for name in first.arrays:
             if first.stacked(name):
                 arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)

@@ -24,7 +24,7 @@ __all__ = [
     "Adapter",
     "Cost",
     "Kind",
-    "Layout",
+    "ArrayLayout",
     "Method",
     "Registration",
     "STACKED",
@@ -72,7 +72,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArrayLayout:
     """The shape of an array of Signals.
 
     Parameters
@@ -192,7 +192,7 @@ class Adapter(Registration):
 class Signal(Registration):
     """A registered signal: the arrays it gives, and when they are computed."""
 
-    arrays: Mapping[str, Layout] = field(default_factory=dict)
+    arrays: Mapping[str, ArrayLayout] = field(default_factory=dict)
     when: Moment = "trained"
     make_up: MakeUp | None = None
 

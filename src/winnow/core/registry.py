@@ -24,9 +24,9 @@ from .registration import (
     ALL_TASKS,
     STACKED,
     Adapter,
+    ArrayLayout,
     Cost,
     Kind,
-    Layout,
     MakeUp,
     Method,
     Moment,
@@ -43,7 +43,7 @@ __all__ = [
     "STACKED",
     "Cost",
     "Kind",
-    "Layout",
+    "ArrayLayout",
     "Method",
     "Signal",
     "engine",
@@ -134,7 +134,7 @@ def selector(
 
 def signal(
     *,
-    arrays: Mapping[str, tuple[str | int, ...] | Layout],
+    arrays: Mapping[str, tuple[str | int, ...] | ArrayLayout],
     when: Moment = "trained",
     tasks: Iterable[str] = ("classification", "regression"),
     cost: Cost = LOOK,
@@ -148,8 +148,8 @@ def signal(
     Parameters
     ----------
     arrays
-        The arrays it gives and the axes of each, such as `("seeds", "examples", "projection")`; a `Layout` where the
-        numbers are not float32. An array that is made of classes may be missing for a regression.
+        The arrays it gives and the axes of each, such as `("seeds", "examples", "projection")`; an `ArrayLayout` if
+        the numbers are not float32. An array made of classes may be missing for a regression.
     when
         `trained`: once, after the training. `epoch`: after the epoch that `gradient_epoch` of observe names.
         `training`: the function is called before the training and returns a watcher of it. `ensemble`: for each
@@ -166,7 +166,9 @@ def signal(
         (0 to 1) is higher, the example should look harder.
     """
     check_moment(when)
-    layouts = {name: given if isinstance(given, Layout) else Layout(tuple(given)) for name, given in arrays.items()}
+    layouts = {
+        name: given if isinstance(given, ArrayLayout) else ArrayLayout(tuple(given)) for name, given in arrays.items()
+    }
     about: dict[str, Any] = {"arrays": layouts, "when": when, "tasks": frozenset(tasks), "cost": cost}
     about |= {"paper": paper, "make_up": make_up}
     for name, layout in layouts.items():
@@ -262,7 +264,7 @@ def listing(kind: Kind) -> Any:
     return [method for _, method in sorted(known.items())]
 
 
-def layout_of(array: str) -> Layout:
+def layout_of(array: str) -> ArrayLayout:
     """How an array of Signals is laid out; rooms and plugins are loaded only if it is not known yet."""
     name = array.removesuffix(AGAIN)
     found = _layouts().get(name)
@@ -283,7 +285,7 @@ def signal_of(array: str) -> Signal | None:
     return known[name] if known.get(name) in given else next(iter(given), None)
 
 
-def _layouts() -> dict[str, Layout]:
+def _layouts() -> dict[str, ArrayLayout]:
     return {
         name: layout
         for entry in cast(dict[str, Signal], _known["signal"]).values()

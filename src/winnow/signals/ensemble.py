@@ -23,7 +23,7 @@ __all__ = ["BLOCK", "ensemble", "memberships"]
 
 BLOCK = 10
 LEFT_OUT = 3
-LAYOUT = registry.Layout(("models", "examples"), "uint8")
+LAYOUT = registry.ArrayLayout(("models", "examples"), "uint8")
 
 
 def _made_up(
