@@ -101,7 +101,7 @@ def _order_plays_no_part(name: str) -> None:
 
 def _other_tasks_work_or_are_refused(name: str) -> None:
     for task in ("regression", "unlabelled"):
-        given = as_task(_made(), task)  # type: ignore[arg-type]
+        given = as_task(_made(), task)
         for balance in (None, 0.5):
             run = partial(selected, name, given, size=20, balance=balance)
             if task not in registry.get("selector", name).tasks:
