@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,12 @@ import pytest
 
 import winnow as wn
 from tests.planning.test_resources import TINY, image, part, quick
+from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import comparison_cost as comparing
 from winnow.planning.resources import BLOCKS
 from winnow.planning.workload import counts_of
+from winnow.pruning.rehearsal import made_up
 from winnow.pruning.request import request_of
 
 
@@ -42,7 +43,9 @@ def test_classes_of_different_size_count_by_their_squares(monkeypatch: pytest.Mo
 
 def asked(source: wn.Source, method: str, **parameters: Any) -> float:
     """Seconds by the estimate's own steps, with parameters of the selector."""
-    request = request_of(source, 0.5, None, method, "auto", "mlp", TINY, 2, 0, parameters)
+    request = request_of(
+        requested(wn.prune, source, 0.5, method=method, model="mlp", recipe=TINY, seeds=2, **parameters)
+    )
     counts = counts_of(source, request, None, len(source) // 2, Local(workers=1))
     return comparing.comparing(source, request, counts)
 
@@ -83,7 +86,8 @@ def test_a_slice_is_really_chosen_from(method: str) -> None:
 
 
 def test_made_up_features_share_the_direction_of_their_class() -> None:
-    signals = comparing._made_up(SimpleNamespace(watched=2), 3, 20)  # type: ignore[arg-type]
+    sizes = {"seeds": 2, "models": 0, "epochs": 1, "examples": 60, "classes": 3, "embedding": 4, "projection": 512}
+    signals = made_up("classification", sizes, "test", {"lpntk"})
     rows = signals.array("lpntk")[0].astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     same = np.equal.outer(signals.labels, signals.labels)

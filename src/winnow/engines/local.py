@@ -16,18 +16,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, WinnowError
+from ..core.parameter_names import of
+from ..core.request import Parameter, whole
 from .jobs import Engine
 
-__all__ = ["Local", "describe", "engine_of"]
+__all__ = ["Local", "Where", "describe", "engine_of", "named_engine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+@registry.engine(name="local")
 @dataclass(frozen=True)
 class Local:
     """Run tasks on this machine.
@@ -131,14 +134,14 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def engine_of(owner: str, engine: Any) -> Engine:
-    """Return the engine; this machine if None is given.
+    """Return the engine, or the registered one of that name; this machine if None is given.
 
     Parameters
     ----------
     owner
         The calling function, named in errors.
     engine
-        An engine or None.
+        An engine, the name of a registered one, or None.
 
     Returns
     -------
@@ -149,19 +152,46 @@ def engine_of(owner: str, engine: Any) -> Engine:
     ------
     InputError
         If `engine` has no `map` method.
+    UnknownNameError
+        If no engine has that name.
 
     Examples
     --------
-    >>> engine_of("observe", None)
-    Local(workers=None, threads=1)
+    >>> engine_of("observe", None) == engine_of("observe", "local")
+    True
     """
-    if engine is None:
-        return Local()
-    if not callable(getattr(engine, "map", None)):
-        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
-    return cast(Engine, engine)
+    return Local() if engine is None else _engine("engine", owner, engine)
+
+
+def named_engine(
+    engine: Annotated[str | None, Parameter("Where work runs; winnow methods lists the engines.")] = None,
+    workers: Annotated[int | None, whole("Processes; all cores if not given.", low=1)] = None,
+) -> Engine | None:
+    """The engine that the command line names; None if it says nothing."""
+    if engine is None and workers is None:
+        return None
+    made = _engines()[checks.choice("engine", "Local", engine or "local", _engines())]
+    return cast(Engine, made.function() if workers is None else made.function(workers=workers))
 
 
 def describe(engine: Any) -> dict[str, Any]:
     """The part of an engine that belongs in provenance: the threads, not the workers."""
     return {"threads": getattr(engine, "threads", 1)}
+
+
+def _engines() -> dict[str, registry.Registration]:
+    return {entry.name: entry for entry in registry.listing("engine")}
+
+
+def _engine(name: str, owner: str, engine: Any) -> Engine:
+    if isinstance(engine, str):
+        return cast(Engine, _engines()[checks.choice(name, owner, engine, _engines())].function())
+    if not callable(getattr(engine, "map", None)):
+        raise InputError(f"{of(name, owner)} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
+    return cast(Engine, engine)
+
+
+Where = Annotated[
+    Engine | str | None,
+    Parameter("Where work runs.", _engine, plain=describe, group=named_engine, owner="Local", usual=Local),
+]
