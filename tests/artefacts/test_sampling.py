@@ -209,7 +209,7 @@ REFUSED = [
     ("no processes", lambda: WeightedSampler(WEIGHTS, num_replicas=0, rank=0), "num_replicas of sampler"),
     ("a negative epoch", lambda: WeightedSampler(WEIGHTS).set_epoch(-1), "epoch of sampler"),
     ("a negative count", lambda: WeightedSampler(WEIGHTS).state_dict(consumed=-1), "consumed of state_dict"),
-    ("no state", lambda: WeightedSampler(WEIGHTS).load_state_dict(None), "must be the state_dict of a sampler; got NoneType"),
+    ("no state", lambda: WeightedSampler(WEIGHTS).load_state_dict(None), "state_dict of a sampler; got NoneType"),
     ("a foreign state", lambda: WeightedSampler(WEIGHTS).load_state_dict({"epoch": 1}), "it lacks seed"),
     (
         "the state of another subset",

@@ -16,7 +16,7 @@ __all__ = ["part_and_place"]
 
 
 def part_and_place(source: Source, id: Any, limit: int | None, seed: int) -> tuple[Source, int | None]:
-    """The part of the source to train on, and the position of the example in it, if one is asked about.
+    """The part of the source to train on, and the position of the example in it, if one is given.
 
     Parameters
     ----------
