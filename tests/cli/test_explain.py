@@ -53,7 +53,7 @@ def test_without_an_id_it_explains_the_data_set(winnow: Winnow, tmp_path: Path) 
     said = winnow(*given)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("digits: mlp, trained on 120 examples of 10 classes.")
-    assert "Mean cosine of the pairs:" in said.out
+    assert "Mean cosine between classes:" in said.out
     assert said.out.endswith(f"page  {tmp_path / 'run' / 'explanation.html'}\n")
     found = winnow(*given, "--json").json
     assert found["winnow"] == "explanation of a data set"

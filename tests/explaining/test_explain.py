@@ -105,7 +105,7 @@ def test_words_and_values(first: Explanation) -> None:
     text = str(first)
     assert text.startswith(f"Example {first.id} of digits:300, label 1. mlp, trained on 300 examples")
     assert all(one.id in text for one in (*first.same_way, *first.against))
-    assert f"{first.self_rank} of 300 from the largest" in text
+    assert f"rank {first.self_rank} of 300, largest first" in text
     values = first.values()
     assert values["winnow"] == "explanation"
     assert values["same_way"][0] == dataclasses.asdict(first.same_way[0])
