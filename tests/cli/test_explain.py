@@ -31,7 +31,7 @@ def test_people_and_programs_read_the_same(winnow: Winnow, someone: str) -> None
     assert found["id"] == someone
     assert len(found["same_way"]) == 3
     for one in found["same_way"]:
-        assert f"{one['id']}  {one['label']:<5}  {one['projection']:>10.3f}  {one['cosine']:>6.3f}" in said.out
+        assert f"{one['id']}  {one['label']:>5}  {one['projection']:>10.3f}  {one['cosine']:>6.3f}" in said.out
     assert found["provenance"]["parameters"]["recipe"]["epochs"] == 2
 
 

@@ -113,7 +113,7 @@ def test_words_and_values(first: Explanation) -> None:
     assert ranked == sorted(ranked, reverse=True)
     assert all(f"{one.projection:>10.3f}  {one.cosine:>6.3f}" in text for one in first.same_way)
     nothing = dataclasses.replace(first, against=())
-    assert "  nothing" in str(nothing)
+    assert "\n  none\n" in str(nothing)
 
 
 def test_numbers_as_ids_and_own_networks() -> None:
