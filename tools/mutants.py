@@ -13,6 +13,7 @@ from the original are listed in `tools/equivalent_mutants.toml`, each with its r
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -23,6 +24,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,8 +39,8 @@ JUDGES: dict[str, tuple[str, ...]] = {
     "artefacts/intervals": ("tests/artefacts/test_intervals.py", "tests/artefacts/test_artefacts.py"),
     "artefacts/ledger": ("tests/evaluation/test_ledger.py",),
     "artefacts/quotas": ("tests/artefacts/test_balance.py", "tests/selectors/test_twins.py"),
-    "core/files": ("tests/core",),
-    "core/run": ("tests/core", "tests/evaluation/test_ledger.py"),
+    "core/files": ("tests/core/test_run.py", "tests/core/test_files.py"),
+    "core/run": ("tests/core/test_run.py", "tests/evaluation/test_ledger.py"),
     "evaluation/loss_curve": ("tests/evaluation/test_loss_curve.py", "tests/evaluation/test_tolerance.py"),
     "evaluation/tolerance": ("tests/evaluation/test_tolerance.py", "tests/evaluation/test_refusals.py"),
     "methods/influence/certify": ("tests/methods/influence",),
@@ -51,7 +53,7 @@ JUDGES: dict[str, tuple[str, ...]] = {
     "selectors/balance": ("tests/selectors/test_quotas.py", "tests/selectors/test_moments.py"),
 }
 SLOWEST = 8.0  # seconds; slower tests do not judge
-PYTEST = ("-x", "-q", "-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "--durations=0")
+PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--durations=0")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,6 @@ class Recorder:
         self.lines: dict[str, set[int]] = {}
         self.shared: dict[str, set[int]] = {}
         self.seconds: dict[str, float] = {}
-        self.failed: list[str] = []
 
     def _tracing(self, into: set[int]) -> Iterator[None]:
         def inside(frame: Any, event: str, _argument: object) -> Any:
@@ -111,13 +112,11 @@ class Recorder:
 
             def pytest_runtest_logreport(self, report: Any) -> None:
                 recorder.seconds[report.nodeid] = recorder.seconds.get(report.nodeid, 0.0) + report.duration
-                if report.failed:
-                    recorder.failed.append(report.nodeid)
 
         return Hooks()
 
 
-def forked(task: Callable[[], int], seconds: float) -> int | None:
+def forked(task: Callable[[], int], seconds: float, log: Path = Path(os.devnull)) -> int | None:
     """What the task returned in a fork of this process; None if it took too long and was ended."""
     sys.stdout.flush()
     child = os.fork()
@@ -125,10 +124,12 @@ def forked(task: Callable[[], int], seconds: float) -> int | None:
         code = 70
         try:
             os.setpgid(0, 0)
-            with Path(os.devnull).open("w") as nowhere:
-                os.dup2(nowhere.fileno(), 1)
-                os.dup2(nowhere.fileno(), 2)
-                code = task()
+            with log.open("w") as words:
+                os.dup2(words.fileno(), 1)
+                os.dup2(words.fileno(), 2)
+            code = task()
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     until = time.monotonic() + seconds
@@ -144,13 +145,15 @@ def forked(task: Callable[[], int], seconds: float) -> int | None:
 
 
 def pytest_in(src: Path, arguments: Iterable[str], plugins: Iterable[object] = ()) -> int:
-    """Run pytest in this process, on the package in `src`."""
+    """Run pytest in this process, on the package in `src`; with plugins bytecode is kept, for the runs without."""
     import pytest
 
-    sys.dont_write_bytecode = True
+    if not plugins:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.path.insert(0, str(src))
     os.environ["PYTHONPATH"] = str(src)
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # seconds of imports that no test here needs
     os.chdir(ROOT)
     return int(pytest.main([*PYTEST, *arguments], plugins=list(plugins)))
 
@@ -168,14 +171,14 @@ def judges_of(src: Path, module: str, tests: Iterable[str], notes: Path) -> tupl
             if (file := name.split("::")[0]) in recorder.shared
         ]
         foreign = [name for name in sys.modules if name.split(".")[0] not in ("winnow", "tests", "conftest")]
-        notes.write_text(json.dumps({"tests": found, "failed": recorder.failed, "modules": foreign}))
+        notes.write_text(json.dumps({"tests": found, "modules": foreign}))
         return code
 
     notes.unlink(missing_ok=True)
-    code = forked(baseline, 1800)
-    said = json.loads(notes.read_text()) if notes.exists() else {"failed": ["nothing was run"]}
+    code = forked(baseline, 1800, log := notes.with_suffix(".log"))
     if code != 0:
-        raise SystemExit(f"{module}: its tests do not pass as they are ({code}): {', '.join(said['failed'])}")
+        raise SystemExit(f"{log.read_text()[-3000:]}\n{module}: the tests that judge it do not pass as they are.")
+    said = json.loads(notes.read_text())
     judges = [Judge(test["name"], test["seconds"], frozenset(test["lines"])) for test in said["tests"]]
     return sorted(judges, key=lambda judge: judge.seconds), said["modules"]
 
@@ -183,9 +186,10 @@ def judges_of(src: Path, module: str, tests: Iterable[str], notes: Path) -> tupl
 def import_all(names: Iterable[str]) -> None:
     """Import what the tests will import anyway, once, before forking."""
     for name in names:
-        if name not in sys.modules and not name.startswith(("_pytest", "__")):
+        if name not in sys.modules and name.split(".")[0] not in ("_pytest", "__main__", "__mp_main__"):
             with suppress(BaseException):
                 importlib.import_module(name)
+    gc.freeze()  # what is there already need not be searched for garbage in every fork
 
 
 def try_out(src: Path, module: str, mutation: Mutation, judges: list[Judge]) -> str:
@@ -196,6 +200,8 @@ def try_out(src: Path, module: str, mutation: Mutation, judges: list[Judge]) -> 
         return "unreached"
     file = src / "winnow" / f"{module}.py"
     original = file.read_bytes()
+    for bytecode in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
+        bytecode.unlink()  # or it might pass for that of the mutant
     try:
         file.write_text(mutation.source)
         limit = 20 + 5 * sum(judge.seconds for judge in fast)
@@ -217,7 +223,12 @@ def run(modules: Iterable[str], sample: int | None, seed: int) -> int:
             tests = [test for test in JUDGES[module] if (ROOT / test).exists()]
             judges, foreign = judges_of(src, module, tests, Path(folder) / "notes.json")
             import_all(foreign)
-            found = mutations_of((src / "winnow" / f"{module}.py").read_text())
+            original = (src / "winnow" / f"{module}.py").read_text()
+            if try_out(src, module, Mutation((), True, "nothing", original), judges) != "survived":
+                raise SystemExit(
+                    f"{module}: the module as it is counts as killed, so no fate below it would mean a thing."
+                )
+            found = mutations_of(original)
             if sample is not None and sample < len(found):
                 found = sorted(random.Random(f"{seed} {module}").sample(found, sample), key=lambda m: m.lines)
             counts = {"killed": 0, "survived": 0, "unreached": 0, "equivalent": 0}

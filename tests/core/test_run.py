@@ -80,6 +80,26 @@ def test_an_artefact_without_a_record_does_not_count(tmp_path: Path) -> None:
         assert run.step("select", Note, lambda: Note("again")).text == "again"
 
 
+@dataclass(frozen=True)
+class Killed(Note):
+    """An artefact whose process is killed as soon as the file is written."""
+
+    def save(self, path: str | Path) -> Path:
+        super().save(path)
+        raise KeyboardInterrupt
+
+
+def test_an_old_record_never_vouches_for_a_newer_artefact(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.put("select", Note("old"), 0.0, key="old", file="note.json")
+        with pytest.raises(KeyboardInterrupt):
+            run.put("select", Killed("new"), 0.0, key="new", file="note.json")
+    with Run(tmp_path, {}) as run:  # the file is the new one: it must count for neither
+        assert run.get("select", Note, key="old") is None
+        assert run.get("select", Note, key="new") is None
+        assert run.step("select", Note, lambda: Note("again"), key="old", file="note.json").text == "again"
+
+
 def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     with Run(tmp_path, {}):
         pass

@@ -176,20 +176,6 @@ def test_another_key_does_the_job_again(tmp_path: Path) -> None:
     assert again.done == [1, 2]
 
 
-def test_an_old_record_never_vouches_for_a_newer_artefact(tmp_path: Path) -> None:
-    class Killed(Number):
-        def save(self, path: str | Path) -> None:
-            super().save(path)
-            raise KeyboardInterrupt
-
-    with Run(tmp_path / "run", {}) as run:
-        run.put("square/1", Number(1), 0.0, key="old", file="number.json")
-        with pytest.raises(KeyboardInterrupt):
-            run.put("square/1", Killed(99), 0.0, key="new", file="number.json")
-        assert run.get("square/1", Number, key="old") is None
-        assert run.get("square/1", Number, key="new") is None
-
-
 def test_without_a_directory_nothing_is_kept() -> None:
     engine = Counting([])
     with Run(None, {}) as run:
