@@ -38,7 +38,11 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 JUDGES: dict[str, tuple[str, ...]] = {
     "artefacts/intervals": ("tests/artefacts/test_intervals.py", "tests/artefacts/test_artefacts.py"),
     "artefacts/ledger": ("tests/evaluation/test_ledger.py",),
-    "artefacts/quotas": ("tests/artefacts/test_balance.py", "tests/selectors/test_twins.py"),
+    "artefacts/quotas": (
+        "tests/artefacts/test_balance.py",
+        "tests/selectors/test_twins.py",
+        "tests/selectors/test_moments.py",
+    ),
     "core/files": ("tests/core/test_run.py", "tests/core/test_files.py"),
     "core/run": ("tests/core/test_run.py", "tests/evaluation/test_ledger.py"),
     "evaluation/loss_curve": ("tests/evaluation/test_loss_curve.py", "tests/evaluation/test_tolerance.py"),

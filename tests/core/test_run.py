@@ -121,6 +121,27 @@ def test_seconds_are_those_of_the_first_making(tmp_path: Path) -> None:
         assert run.seconds("observe/") == 20.0
 
 
+def test_seconds_without_an_artefact_are_counted_too() -> None:
+    run = Run(None, {})
+    run.spent("select/a", 1.5)
+    run.spent("select/a", 2.0)
+    run.put("observe", Note("x"), 4.0)
+    assert (run.seconds("select/"), run.seconds("observe"), run.seconds()) == (3.5, 4.0, 7.5)
+
+
+def test_a_run_opened_for_a_block_may_grow_unless_told_otherwise(tmp_path: Path) -> None:
+    with Run.opened(tmp_path, {"seeds": 3}) as run:
+        run.put("a", Note("kept"), 1.0)
+        with Run.opened(run, {"seeds": 9}) as same:  # an open run is used as it is
+            assert same is run
+    with Run.opened(tmp_path, {"seeds": 5}) as run:
+        assert run.step("a", Note, never).text == "kept"
+    with pytest.raises(StoreError, match="seeds was 5, now 7"), Run.opened(tmp_path, {"seeds": 7}, extend=False):
+        pass
+    with Run.opened(None, {}) as run:
+        assert run.path is None
+
+
 def test_without_a_directory_nothing_is_kept() -> None:
     with Run(None, {}) as run:
         assert run.step("select", Note, lambda: Note("a")).text == "a"
@@ -183,6 +204,13 @@ def test_another_command_is_refused_even_where_a_run_may_grow(tmp_path: Path) ->
 def test_another_format_is_refused(tmp_path: Path) -> None:
     write_json(tmp_path / "run.json", {"format": 99, "settings": {}})
     with pytest.raises(StoreError, match="format 99"):
+        Run(tmp_path, {}).__enter__()
+
+
+@pytest.mark.parametrize("content", [[], {"format": 1}, {"format": 1, "settings": 3}])
+def test_a_file_that_describes_no_run_is_refused(content: object, tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", content)
+    with pytest.raises(StoreError, match="does not describe a winnow run"):
         Run(tmp_path, {}).__enter__()
 
 

@@ -62,14 +62,24 @@ def test_every_item_comes_back_under_its_own_index(workers: int) -> None:
     assert all(seconds >= 0 for _, seconds in got.values())
 
 
-def test_results_are_yielded_as_they_finish_and_timed() -> None:
-    def nap(seconds: float) -> float:
-        time.sleep(seconds)
-        return seconds
+def test_results_are_yielded_as_they_finish_and_timed(tmp_path: Path) -> None:
+    """The first item ends only after the second's result has been seen here: no clock decides which is first."""
+    seen = tmp_path / "seen"
 
-    got = list(Local(workers=2).map(nap, [0.6, 0.05]))
-    assert [index for index, _, _ in got] == [1, 0]
-    assert got[1][2] >= 0.6
+    def work(waits: bool) -> float:
+        start = time.perf_counter()
+        while waits and not seen.exists():
+            assert time.perf_counter() - start < 120, "the other item's result was held back"
+            time.sleep(0.01)
+        return time.perf_counter() - start
+
+    results = Local(workers=2).map(work, [True, False])
+    assert next(results)[0] == 1
+    seen.touch()
+    index, inside, seconds = next(results)
+    assert index == 0
+    assert seconds >= inside > 0
+    assert list(results) == []
 
 
 def test_no_items_is_no_work() -> None:
