@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs format study perceptron planning lpntk compression influence rela clean
+.PHONY: help setup demo test lint types unit examples docs map house format study perceptron planning lpntk compression influence rela clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,12 @@ examples:
 
 docs: setup  ## build the site into site/
 	$(BIN)/mkdocs build --strict
+
+map: setup  ## draw docs/images/rooms.svg from the imports
+	$(BIN)/python -m tools.import_graph
+
+house: setup  ## the package in numbers: size, the way of one image, names, import times
+	$(BIN)/python -m tools.house
 
 format: setup  ## put the code into shape
 	$(BIN)/ruff check --fix .

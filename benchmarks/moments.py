@@ -45,7 +45,7 @@ WAYS = {
     "cells, tree": {},
     "cells, tree, refined": {"refine": True},
     "k-means and greedy, tree": {"strategy": "kmeans"},
-    "k-means and greedy, one SVD a point (the paper's)": {"strategy": "kmeans", "reduce": "paper"},
+    "k-means and greedy, one SVD per point (the paper's)": {"strategy": "kmeans", "reduce": "paper"},
 }
 OURS, PAPER = next(iter(WAYS)), list(WAYS)[-1]
 # run by the other interpreter: features of each job in, indices, weights and seconds out, timed after compiling
@@ -146,7 +146,7 @@ def beside_coreax(python: str, d: int) -> None:
         "cell by cell": [members[a:b] for a, b in pairwise(starts)],
     }
     print(
-        f"| {d:,} points to {products.moments} a job | jobs | ours, seconds | coreax, seconds "
+        f"| {d:,} points to {products.moments} per job | jobs | ours, seconds | coreax, seconds "
         "| ours, moments | coreax, moments |"
     )
     print("|---|---|---|---|---|---|")

@@ -35,9 +35,10 @@ def cli_page() -> str:
     parts = [
         NOTE,
         "# Command line",
-        "The same text as `winnow COMMAND --help`. Every command opens its data, calls one function of the "
-        "library and prints the result. Exit codes: 0 done; 2 bad input, with one line on stderr that says what is "
-        "wrong; 130 stopped by Ctrl-C, after which the same command goes on where it stopped. Anything else is a bug.",
+        "Look up any command and option; `winnow COMMAND --help` prints the same text. Every command opens its data, "
+        "calls one function of the library and prints the result. Exit codes: 0 done; 2 invalid input, with one line "
+        "on stderr that says what is wrong; 130 stopped by Ctrl-C, after which the same command resumes where it "
+        "stopped. Any other code is a bug.",
     ]
     for name, command in group.commands.items():
         parts += [f"## winnow {name}", textwrap.dedent(command.help or "").strip()]
@@ -50,7 +51,7 @@ def cli_page() -> str:
         if options:
             kinds = get_type_hints(functions[name])
             rows = [[f"`{_spelled(item, kinds[item.name])}`", item.help or "", _default(item)] for item in options]
-            parts.append(_table(["option", "what it does", "unless given"], rows))
+            parts.append(_table(["option", "what it does", "default"], rows))
         parts += _examples(command.epilog or "")
     return "\n\n".join(parts) + "\n"
 
@@ -73,7 +74,7 @@ def _parts(kind: Any) -> set[Any]:
 
 def _default(option: Any) -> str:
     if option.required:
-        return "must be given"
+        return "required"
     if option.is_flag or option.default in (None, [], ()):
         return ""
     return f"`{option.default}`"
@@ -106,13 +107,14 @@ def refusals_page() -> str:
         rows = [[what, _code(typed), _cell(_one_line(answer(typed, known), place))] for what, typed in CASES]
     parts = [
         NOTE,
-        "# Refusals",
-        f"{len(rows)} kinds of bad input and the line each gets. A line says which parameter, of what, what is allowed "
-        "and what was given. In Python it is the message of a `winnow.errors.WinnowError`, which is also the builtin "
-        "error one would expect (`ValueError`, `LookupError`, `FileNotFoundError`); on the command line it is one line "
-        "on stderr and exit code 2, without a traceback. In the table `src`, `sig` and `sco` are a small source of 40 "
-        "examples, its signals and its scores; `other` is a source of another shape.",
-        _table(["what is wrong", "typed", "the answer"], rows),
+        "# Errors",
+        f"Look up an error message: {len(rows)} kinds of invalid input and the sentence that each raises. The sentence "
+        "says which parameter, of what, what is allowed and what was given. In Python it is the message of a "
+        "`winnow.errors.WinnowError`, which is also the builtin error you would expect (`ValueError`, `LookupError`, "
+        "`FileNotFoundError`). On the command line it is one line on stderr with exit code 2, without a traceback. In "
+        "the table, `src`, `sig` and `sco` are a small source of 40 examples, its signals and its scores; `other` is a "
+        "source of another shape.",
+        _table(["what is wrong", "typed", "message"], rows),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -42,6 +42,18 @@ def test_working_on_arrays_loads_no_extra() -> None:
     assert not loaded_by(work) & set(EXTRAS)
 
 
+def test_a_plain_prune_loads_no_compiler_and_draws_nothing() -> None:
+    work = (
+        "import numpy as np, winnow as wn; "
+        "s = wn.open((np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2)); "
+        "wn.prune(s, keep=0.5, method='el2n', recipe=wn.Recipe(epochs=1), engine=wn.Local(workers=1))"
+    )
+    unwanted = {"numba", "matplotlib", "scipy", "sklearn", "pyarrow", "faiss", "PIL", "jinja2", "joblib", *EXTRAS}
+    found = loaded_by(work)
+    assert "torch" in found
+    assert not found & unwanted
+
+
 def test_command_line_help_does_not_load_torch() -> None:
     assert "torch" not in loaded_by("import winnow.cli")
 

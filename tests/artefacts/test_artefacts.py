@@ -297,7 +297,7 @@ def test_a_foreign_or_damaged_file_is_refused(tmp_path: Path, kind) -> None:
 
 def test_one_kind_is_not_another(tmp_path: Path) -> None:
     path = Subset(np.arange(3)).save(tmp_path / "s.parquet")
-    with pytest.raises(StoreError, match="holds 'subset', not scores"):
+    with pytest.raises(StoreError, match=r"expected 'scores' in .*s\.parquet; found 'subset'\."):
         Scores.load(path)
 
 
@@ -340,7 +340,7 @@ def test_two_runs_that_agree_by_chance_claim_nothing() -> None:
 
 def test_a_half_saved_study_is_not_taken_for_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where = study().save(tmp_path / "study")
-    monkeypatch.setattr("winnow.artefacts.study.write_json", lambda *_: (_ for _ in ()).throw(OSError("full disk")))
+    monkeypatch.setattr("winnow.core.layouts.write_json", lambda *_: (_ for _ in ()).throw(OSError("full disk")))
     with pytest.raises(OSError, match="full disk"):
         study().save(where)
     with pytest.raises(StoreError, match=r"study\.json"):

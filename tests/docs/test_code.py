@@ -55,19 +55,19 @@ ADAPTER = """
 import json
 import numpy as np
 from winnow.artefacts import Source
-from winnow.sources.assembly import Asked
+from winnow.sources.assembly import OpenRequest
 
 rows = [{"a": i / 7, "b": i * i % 5, "label": "xy"[i % 2]} for i in range(20)]
 Path("rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
 Path("mixed.jsonl").write_text("\\n".join(map(json.dumps, rows[::-1])))
-source, mixed = (open_json_lines(Path(name), Asked()) for name in ("rows.jsonl", "mixed.jsonl"))
+source, mixed = (open_json_lines(Path(name), OpenRequest()) for name in ("rows.jsonl", "mixed.jsonl"))
 assert isinstance(source, Source)
 assert (len(source), source.columns, source.classes) == (20, ("a", "b"), ("x", "y"))
 assert source.fingerprint == mixed.fingerprint, "ids must outlive order"
 assert np.allclose(mixed.fetch(source.ids), source.read(np.arange(20)))
 Path("bad.jsonl").write_text("{")
 try:
-    open_json_lines(Path("bad.jsonl"), Asked())
+    open_json_lines(Path("bad.jsonl"), OpenRequest())
 except DataError as error:
     assert "bad.jsonl cannot be read as JSON lines" in str(error)
 else:
@@ -95,13 +95,20 @@ def run(code: str, folder: Path) -> str:
 
 
 def test_the_experiment_of_the_readme(tmp_path: Path) -> None:
-    (code,) = blocks("README.md")
+    code, _ = blocks("README.md")
     assert 15 <= len(code.splitlines()) <= 30
     said = run(code, tmp_path)
     for arm in ("full", "random@0.5", "el2n-hard", "forgetting-hard", "aum-strata"):
         assert f"\n{arm} " in said
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert (tmp_path / "subset.parquet").exists()
+
+
+def test_the_own_loop_of_the_readme(tmp_path: Path) -> None:
+    _, code = blocks("README.md")
+    said = run(f"{code}\nprint(len(subset), sum(len(batch[0]) for batch in smaller), len(dataset))\n", tmp_path)
+    kept, drawn, whole = map(int, said.split())
+    assert kept == drawn == round(whole / 2)
 
 
 def test_the_examples_of_contributing(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_evaluate_on_a_frozen_backbone_is_evaluate_on_its_features() -> None:
         ({"backbones": {"a": [backbone()]}}, "one module a seed, 2 in all; got 1"),
         ({"backbones": {"a": {0: backbone()}}}, "seed 1 has none"),
         ({"backbones": {"a": [backbone(), 3]}}, "must hold torch modules; got int"),
-        ({"backbones": {"a": torch.nn.Flatten(0)}}, r"must give a vector an example.*got \(4,\) for 2"),
+        ({"backbones": {"a": torch.nn.Flatten(0)}}, r"must give one vector per example.*got \(4,\) for 2"),
         ({"backbones": {"a": backbone(inputs=5)}}, r"cannot take examples of shape \(2,\)"),
         ({"backbones": {"a": Frozen(backbone(), layer="nine")}}, "layer of a Sequential"),
         ({"backbones": {"a": Times(float("nan"))}}, "NaN or infinite features for 90 example"),

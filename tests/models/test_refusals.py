@@ -104,7 +104,7 @@ CASES: list[tuple[str, Callable[[Path], object], str]] = [
     ("loose parameter", lambda _: build(Loose(), classes=2), "1 of 3 parameters (the first: scale)"),
     ("lazy layer", lambda _: build(nn.LazyLinear(2), classes=2), "run one batch through it first"),
     ("uncopiable", lambda _: build(tied(), classes=2), "cannot be copied"),
-    ("module with option", lambda _: build(nn.Linear(2, 2), classes=2, width=3), "are for named networks; got width"),
+    ("module with option", lambda _: build(nn.Linear(2, 2), classes=2, width=3), "only for named networks; got width"),
     ("module of other size", lambda _: build(nn.Linear(3, 5), classes=2, shape=(3,)), "must give 2 output(s)"),
     ("module of other input", lambda _: build(nn.Linear(4, 2), classes=2, shape=(3,)), "cannot take examples of"),
     ("factory with argument", lambda _: build(nn.Linear, classes=2), "must be callable without arguments"),

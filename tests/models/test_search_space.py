@@ -86,7 +86,7 @@ def test_only_what_varies_is_named() -> None:
         (lambda: build("convnet:width=null", classes=2), "width of network 'convnet' must be .*; got 'null'"),
         (lambda: build("smallconv", classes=2, shape=(9,)), "shape of network 'smallconv'"),
         (lambda: small_networks(depths=[]), "depths of small_networks must hold at least one"),
-        (lambda: small_networks(widths=[4, 4]), "none twice"),
+        (lambda: small_networks(widths=[4, 4]), "each once"),
         (lambda: small_networks(widths=4), "widths of small_networks must be a sequence"),  # type: ignore[arg-type]
         (lambda: small_networks(activations="relu"), "activations of small_networks must be a sequence"),
         (lambda: small_networks(norms=["layer"]), "norms of small_networks"),

@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import spearmanr
 
+from winnow.core.rank_correlation import drawn_rank_correlations
 from winnow.methods import theory
-from winnow.planning.agreement import angle_of, margin_agreement, rank_agreement
+from winnow.planning.agreement import angle_of, margin_agreement
 from winnow.planning.forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
 
 SIZES = np.array([250, 500, 1000, 2000])
@@ -46,7 +47,7 @@ def test_the_angle_is_the_agreement_inverted() -> None:
 def test_the_angle_is_found_again_from_margins(angle: float) -> None:
     n = 20_000
     first, second = margins(angle, n, 1)
-    found = angle_of(rank_agreement(first.astype(np.float32), second.astype(np.float32), np.ones((1, n))))
+    found = angle_of(drawn_rank_correlations(first.astype(np.float32), second.astype(np.float32), np.ones((1, n))))
     slope = (margin_agreement(angle + 0.5) - margin_agreement(angle - 0.5)) / 1.0
     assert found[0] == pytest.approx(angle, abs=4 / np.sqrt(n) / abs(slope))
 
@@ -55,9 +56,9 @@ def test_agreement_under_a_drawing_is_spearman_of_the_drawn() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 12, (2, 60)).astype(np.float32)  # with many ties
     counts = np.stack([np.ones(60), rng.multinomial(60, np.full(60, 1 / 60))]).astype(float)
-    for found, count in zip(rank_agreement(a, b, counts), counts.astype(int), strict=True):
+    for found, count in zip(drawn_rank_correlations(a, b, counts), counts.astype(int), strict=True):
         assert found == pytest.approx(spearmanr(np.repeat(a, count), np.repeat(b, count)).statistic)
-    assert rank_agreement(np.zeros(60, np.float32), b, counts).tolist() == [0.0, 0.0]
+    assert drawn_rank_correlations(np.zeros(60, np.float32), b, counts).tolist() == [0.0, 0.0]
 
 
 def curve(dimension: float, exponent: float, floor: float, chance: float = 0.9) -> np.ndarray:

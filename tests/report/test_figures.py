@@ -58,6 +58,12 @@ def test_the_same_figure_is_the_same_bytes_and_ids_are_its_own(make_study, score
     assert set(re.findall(r"#(x-[^\")]+)", one[0])) == set(ids[0])
 
 
+def test_names_that_look_like_ids_colours_or_links_are_left_as_they_are(make_study):
+    names = ('id="a"', LIGHT["ink"], "url(#x)", "font: 9px")
+    svg = figures.to_svg(figures.per_class(make_study(classes=names), "el2n@0.4"), "t", "x")
+    assert set(names) <= set(texts(svg))
+
+
 def test_a_users_own_settings_neither_change_nor_are_changed(make_study):
     study = make_study()
     usual = figures.to_svg(figures.accuracy_against_fraction(study), "t", "x")

@@ -214,7 +214,7 @@ def test_the_code_opens_the_source_that_is_in_the_provenance(make_source):
         {"scores": record("score", {}, {"signals": record("observe", {}, {"source": source.provenance})})},
     )
     assert opening(origin_of(deep)) == "'a/sales.csv', labels='price', size=32"
-    assert opening({"name": "digits:test", "origin": {"adapter": "digits", "split": "test"}}) == (
+    assert opening({"name": "digits:test", "origin": {"builtin": "digits", "split": "test"}}) == (
         "'digits', split='test'"
     )
     assert opening({"name": "arrays", "origin": {"adapter": "arrays", "labels": True}}) == ""

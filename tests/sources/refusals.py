@@ -115,7 +115,7 @@ REFUSALS = (
     Refusal("unknown name or path", lambda _: wn_open("mnits"), "(nearest: 'mnist')"),
     Refusal("address on the network", lambda _: wn_open("https://example.org/a.csv"), "winnow downloads nothing"),
     Refusal("empty folder", lambda folder: wn_open(folder), "it is empty"),
-    Refusal("unknown ending", _file("a.xyz", b"1"), "has an ending winnow does not read"),
+    Refusal("unknown ending", _file("a.xyz", b"1"), "has an extension that winnow does not read"),
     Refusal("pickle", _file("a.pkl", b"1"), "is a pickle, which can run code"),
     Refusal("none", lambda _: wn_open(None), "got NoneType"),
     Refusal("dictionary", lambda _: wn_open({"a": 1}), "got dict"),
@@ -125,8 +125,8 @@ REFUSALS = (
     Refusal("unknown task", lambda _: wn_open(EYE, task="clustering"), "unknown task of wn.open 'clustering'"),
     Refusal("unknown way with unreadable files", lambda _: wn_open(EYE, unreadable="drop"), "known: refuse, skip"),
     Refusal("size below one", lambda _: wn_open(EYE, size=0), "size of wn.open must be a whole number of at least 1"),
-    Refusal("size of a table", lambda _: wn_open(EYE, size=8), "size of wn.open applies to images"),
-    Refusal("split that is no word", lambda _: wn_open(EYE, split=3), "split of wn.open must be a word; got 3"),
+    Refusal("size of a table", lambda _: wn_open(EYE, size=8), "size of wn.open is for images only"),
+    Refusal("split that is no word", lambda _: wn_open(EYE, split=3), "split of wn.open must be a string; got 3"),
     Refusal("split of arrays", lambda _: wn_open(EYE, split="test"), "it is not divided into splits"),
     Refusal(
         "unknown split of digits",
@@ -139,13 +139,13 @@ REFUSALS = (
     ),
     Refusal("labels for an open source", lambda _: wn_open(wn_open(EYE), task="regression"), "which is open already"),
     Refusal("empty array", lambda _: wn_open(np.zeros((0, 3))), "X of source 'arrays' must not be empty"),
-    Refusal("single value", lambda _: wn_open(np.array(3.0)), "must have one row an example"),
+    Refusal("single value", lambda _: wn_open(np.array(3.0)), "must have one row per example"),
     Refusal("complex array", lambda _: wn_open(EYE * 1j), "must be an array of real numbers; got dtype complex128"),
     Refusal("object array", lambda _: wn_open(np.array([None, "a"])), "got dtype object"),
     Refusal("array of text", lambda _: wn_open(np.array(["a", "b"])), "must be an array of real numbers"),
     Refusal("array of dates", lambda _: wn_open(np.array(["2020-01-01"], dtype="M8[D]")), "got dtype datetime64[D]"),
     Refusal("ragged rows", lambda _: wn_open([[1, 2], [3]]), "must be an array with rows of one shape"),
-    Refusal("sparse matrix", lambda _: wn_open(sparse.eye(3)), "is a sparse matrix"),
+    Refusal("sparse matrix", lambda _: wn_open(sparse.eye(3)), "got a sparse matrix"),
     Refusal("masked values", lambda _: wn_open(np.ma.masked_less(EYE, 0.5)), "has 12 masked values"),
     Refusal(
         "NaN in a table",
@@ -156,7 +156,7 @@ REFUSALS = (
         "infinity in a tensor", lambda _: wn_open(np.full((2, 3, 3), np.inf)), "has 18 values that are NaN, infinite"
     ),
     Refusal("too large for float32", lambda _: wn_open(EYE * 1e300), "too large for float32"),
-    Refusal("too few labels", lambda _: wn_open((EYE, [0, 1])), "must have 4 entries, one an example; got 2"),
+    Refusal("too few labels", lambda _: wn_open((EYE, [0, 1])), "must have 4 entries, one per example; got 2"),
     Refusal(
         "labels with NaN",
         lambda _: wn_open((EYE, [0.0, np.nan, 1, 1])),
@@ -171,7 +171,7 @@ REFUSALS = (
         "a mixture of int, str",
     ),
     Refusal("complex labels", lambda _: wn_open((EYE, [1j, 2, 3, 4])), "must be numbers, strings or booleans"),
-    Refusal("one class", lambda _: wn_open((EYE, ["x"] * 4)), "needs at least two classes; got one: 'x'"),
+    Refusal("one class", lambda _: wn_open((EYE, ["x"] * 4)), "must have at least two classes; got one: 'x'"),
     Refusal("a class for each example", lambda _: wn_open((np.eye(30), np.arange(30))), "pass task='regression'"),
     Refusal("one-hot labels", lambda _: wn_open((EYE, EYE.astype(int))), "for one-hot rows pass their argmax"),
     Refusal(
@@ -185,19 +185,19 @@ REFUSALS = (
     Refusal(
         "no labels for a regression",
         lambda _: wn_open(EYE, task="regression"),
-        "has no labels, which a regression needs",
+        "must be given for a regression",
     ),
     Refusal(
         "class outside classes",
         lambda _: wn_open((EYE, list("abab")), classes=["a", "c"]),
-        "hold 'b', which is not among",
+        "given classes; got 'b'",
     ),
     Refusal(
         "repeated class names",
         lambda _: wn_open((EYE, list("abab")), classes=["a", "a"]),
         "classes of wn.open must be different",
     ),
-    Refusal("labels given twice", lambda _: wn_open((EYE, [0, 1, 0, 1]), labels=[0, 1, 0, 1]), "are given twice"),
+    Refusal("labels given twice", lambda _: wn_open((EYE, [0, 1, 0, 1]), labels=[0, 1, 0, 1]), "must be given once"),
     Refusal("label column of arrays", lambda _: wn_open(EYE, labels="y"), "arrays have no columns"),
     Refusal("too few ids", lambda _: wn_open(EYE, ids=[1, 2]), "ids of source 'arrays' must have 4 entries"),
     Refusal("repeated ids", lambda _: wn_open(EYE, ids=[1, 2, 2, 3]), "ids of source 'arrays' must be unique"),
@@ -227,20 +227,20 @@ REFUSALS = (
     Refusal("unreadable image in parquet", _broken_row, "a.parquet row 1 cannot be read"),
     Refusal("damaged npz", _file("a.npz", b"nonsense"), "cannot be read as npz"),
     Refusal("objects in npz", _npz({}, X=np.array([{}], dtype=object)), "which winnow never unpickles"),
-    Refusal("npz without inputs", _npz({}, foo=EYE), "none is called X, data, images"),
+    Refusal("npz without inputs", _npz({}, foo=EYE), "is called X, data, images"),
     Refusal("unknown npz key", _npz({"labels": "yy"}, X=EYE, y=[0, 1, 0, 1]), "(nearest: 'y')"),
     Refusal("pickle called npy", _file("a.npy", pickle.dumps({})), "cannot be read"),
-    Refusal("truncated idx", _idx(cut=40), "is damaged: its header promises 120 bytes"),
+    Refusal("truncated idx", _idx(cut=40), "is damaged: its header says 120 bytes"),
     Refusal("not idx", _file("train-images-idx3-ubyte", b"nonsense"), "is not an idx file"),
-    Refusal("idx labels of another length", _idx(labels=3), "must have 4 entries, one an example; got 3"),
+    Refusal("idx labels of another length", _idx(labels=3), "must have 4 entries, one per example; got 3"),
     Refusal("malicious CIFAR batch", _batch(b"cposix\nsystem\n(S'true'\ntR."), "winnow runs no code from data"),
     Refusal("truncated CIFAR batch", _batch(b"\x80\x02}("), "cannot be read as a CIFAR batch"),
-    Refusal("one class folder", _folder(cat=pictures(2)), "needs at least two classes; got one: 'cat'"),
+    Refusal("one class folder", _folder(cat=pictures(2)), "must have at least two classes; got one: 'cat'"),
     Refusal(
         "empty class folder", _folder(("cow/notes.txt", b"1"), cat=pictures(2), dog=pictures(2)), "class folder 'cow'"
     ),
     Refusal(
-        "images beside class folders", _folder(("a.png", b"1"), cat=pictures(2)), "1 images beside its class folders"
+        "images beside class folders", _folder(("a.png", b"1"), cat=pictures(2)), "1 images next to its class folders"
     ),
     Refusal(
         "unreadable image",
@@ -249,7 +249,7 @@ REFUSALS = (
     ),
     Refusal("no readable image", _folder(("x.png", b"1"), ("y.png", b"2")), "none of the 2 images"),
     Refusal("images of two sizes", _folder(cat=pictures(2), dog=pictures(2, 9, 9), read=True), "pass size= to resize"),
-    Refusal("images of 16 bits", _deep_png, "winnow reads images of 8 bits a channel"),
+    Refusal("images of 16 bits", _deep_png, "winnow reads images with 8 bits per channel"),
 )
 
 

@@ -74,7 +74,7 @@ def test_items_of_another_shape_are_refused_by_position() -> None:
             return np.zeros(3 + (position == 4)), self.targets[position]
 
     source = wn_open(Ragged())
-    with pytest.raises(DataError, match=r"item 4 .* has shape \(4,\), the first one \(3,\)"):
+    with pytest.raises(DataError, match=r"item 4 has \(4,\), the first one \(3,\)"):
         source.read(np.arange(6))
 
 

@@ -123,7 +123,7 @@ def test_trainer_refuses_what_does_not_fit(tmp_path: Path) -> None:
         trained(tmp_path, [ForTrainer(wn.Recorder(N, K), labels="y")])
     rec = wn.Recorder(N, K)
     trained(tmp_path, [ForTrainer(rec)], epochs=1)
-    with pytest.raises(InputError, match="as many epochs as the training it joins, 0; it has 1"):
+    with pytest.raises(InputError, match="as many epochs as the training so far, 0; it has 1"):
         trained(tmp_path, [ForTrainer(rec)])
 
 
@@ -209,7 +209,7 @@ def test_lightning_takes_other_batches(tmp_path: Path) -> None:
     trainer.fit(Dicts(), DataLoader(ROWS, batch_size=8))
     assert rec.epochs == 1
     callback.forward = ForLightning(rec).forward
-    with pytest.raises(InputError, match=r"understands batches of \(inputs, targets\)"):
+    with pytest.raises(InputError, match=r"expects batches of \(inputs, targets\)"):
         callback.on_train_epoch_end(trainer, trainer.lightning_module)
 
 
@@ -218,7 +218,7 @@ def test_lightning_refuses_what_does_not_fit(tmp_path: Path) -> None:
         fitted(tmp_path, [ForLightning(wn.Recorder(N - 1, K))])
     rec = wn.Recorder(N, K)
     fitted(tmp_path, [ForLightning(rec)], epochs=1)
-    with pytest.raises(InputError, match="as many epochs as the training it joins, 0; it has 1"):
+    with pytest.raises(InputError, match="as many epochs as the training so far, 0; it has 1"):
         fitted(tmp_path, [ForLightning(rec)])
 
 

@@ -230,14 +230,14 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("unknown task", lambda: wn.Recorder(N, K, task="ranking"), "task of Recorder"),
     ("unknown missing", lambda: wn.Recorder(N, K, missing="cary"), "(nearest: 'carry')"),
     ("no plan", lambda: wn.Recorder(N, K, planned_epochs=0), "planned_epochs of Recorder"),
-    ("too few ids", lambda: wn.Recorder(N, K, ids=[1, 2]), f"must have {N} entries, one an example; got 2"),
+    ("too few ids", lambda: wn.Recorder(N, K, ids=[1, 2]), f"must have {N} entries, one per example; got 2"),
     ("ids twice", lambda: wn.Recorder(2, K, ids=[1, 1]), "ids of Recorder must be unique"),
     ("position too large", log([0, N], TWO, [0, 0]), f"positions of Recorder.log must be from 0 to {N - 1}; got {N}"),
     ("position negative", log([-1, 0], TWO, [0, 0]), "got -1"),
     ("position twice", log([7, 7], TWO, [0, 0]), "must not repeat within a batch; 7 does"),
     ("positions of floats", log([0.0, 1.0], TWO, [0, 0]), "vector of whole numbers; got float64"),
     ("no positions", log([], np.zeros((0, K)), []), "positions of Recorder.log must be a non-empty vector"),
-    ("other classes", log([0, 1], np.zeros((2, 3)), [0, 0]), f"shape (2, {K}), a row for each position; got float64"),
+    ("other classes", log([0, 1], np.zeros((2, 3)), [0, 0]), f"shape (2, {K}), one row per position; got float64"),
     ("other rows", log([0, 1], np.zeros((3, K)), [0, 0]), f"shape (2, {K})"),
     ("logits of text", log([0], [["a"] * K], [0]), "must be numbers of shape"),
     ("ragged logits", log([0, 1], [[1, 2], [3]], [0, 0]), "got a ragged list"),
@@ -247,7 +247,7 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("NaN in epoch 4", then(filled, lambda rec: rec.log([0, 8], NAN, TARGETS[[0, 8]])), "in epoch 4 those of"),
     ("target too large", log([0, 1], TWO, [0, K]), f"class numbers from 0 to {K - 1}; got {K}"),
     ("target negative", log([0, 1], TWO, [0, -1]), "got -1"),
-    ("targets of floats", log([0, 1], TWO, [0.0, 1.0]), "must be 2 class number(s), one for each position; got"),
+    ("targets of floats", log([0, 1], TWO, [0.0, 1.0]), "must be 2 class number(s), one per position; got"),
     ("too few targets", log([0, 1], TWO, [0]), "must be 2 class number(s)"),
     (
         "changed target",
@@ -284,7 +284,7 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
         then(empty, lambda rec: passed(rec, [1, 2])),
         f"must be the length of the data set it records, 2; got {N}",
     ),
-    ("pass over a stream", then(empty, lambda rec: passed(rec, iter([]))), "must have a length and be indexed"),
+    ("pass over a stream", then(empty, lambda rec: passed(rec, iter([]))), "must have a length and be indexable"),
 ]
 
 

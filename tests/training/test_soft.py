@@ -77,7 +77,7 @@ def test_without_soft_labels_nothing_changes() -> None:
 
 
 def test_soft_labels_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match=r"one column a class, \(24, 2\).*got \(24, 3\)"):
+    with pytest.raises(InputError, match=r"one column per class, \(24, 2\).*got \(24, 3\)"):
         train(network(), Feed(clouds(24)), Recipe(epochs=1), 0, soft=rows(classes=3))
     regression = source_of(np.zeros((24, 2), dtype=np.float32), np.arange(24.0), task="regression")
     with pytest.raises(InputError, match="soft of train"):

@@ -1,30 +1,44 @@
-"""The five artefacts that stages pass to each other, and nothing else.
+"""Every value that is saved, and nothing else.
 
-`Source` -> `Signals` -> `Scores` -> `Subset` -> `Study`. Each is frozen, checked when it is built,
-carries stable example ids and its provenance, and is saved and loaded without pickle.
+`Source` -> `Signals` -> `Scores` -> `Subset` -> `Study` are what stages pass to each other; `Targets`, `SoftLabels`,
+`Plan`, `Explanation`, `Gallery` and `ProxyStudy` are what the other verbs make. Each is frozen, checked when it is
+built, says where it came from, and inherits `save` and `load` from `core.serialiser`, without pickle.
 """
 
 from __future__ import annotations
 
+from .explanation import DatasetExplanation, Explanation
+from .gallery import Gallery
 from .intervals import Interval, difference, mean
+from .plan import Plan
 from .provenance import Provenance, record
+from .proxy_study import ProxyStudy
 from .scores import Scores
 from .signals import Signals
+from .soft_labels import SoftLabels
 from .source import Source
 from .study import Outcome, Study
 from .subset import Subset
 from .table import Table
+from .targets import Targets
 
 __all__ = [
+    "DatasetExplanation",
+    "Explanation",
+    "Gallery",
     "Interval",
     "Outcome",
+    "Plan",
     "Provenance",
+    "ProxyStudy",
     "Scores",
     "Signals",
+    "SoftLabels",
     "Source",
     "Study",
     "Subset",
     "Table",
+    "Targets",
     "difference",
     "mean",
     "record",

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import StoreError
-from ..core.files import read_json, write_json
-from . import Provenance
+from ..core.layouts import Json
+from ..core.serialiser import Saved
 from . import explanation_text as words
+from .notebook_view import ShownAsText
+from .provenance import Provenance
+from .table import data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["ClassPair", "DatasetExplanation", "Explanation", "LabelError", "Partner", "Standing"]
 
@@ -73,38 +76,8 @@ class Standing:
     stand_in: Partner | None = None
 
 
-class _Saved:
-    """Values that are saved as JSON under a kind, and read again."""
-
-    KIND = ""
-
-    def values(self) -> dict[str, Any]:
-        """Everything in plain values."""
-        return {"winnow": self.KIND, **dataclasses.asdict(self)}  # type: ignore[call-overload]
-
-    def save(self, path: str | Path) -> Path:
-        """Write it as JSON."""
-        write_json(path, self.values())
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote."""
-        about = read_json(path)
-        if not isinstance(about, dict) or about.pop("winnow", None) != cls.KIND:
-            raise StoreError(f"{path} does not hold {'an' if cls.KIND[:1] == 'e' else 'a'} {cls.KIND}.")
-        try:
-            return cls._read(about)
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"{path} does not hold {cls.KIND} that this winnow can read: {error}.") from None
-
-    @classmethod
-    def _read(cls, about: dict[str, Any]) -> Self:
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
-class Explanation(_Saved):
+class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
     """How an example stands to the others.
 
     Attributes
@@ -134,8 +107,6 @@ class Explanation(_Saved):
         How many others have its label; None where there are too many examples to judge.
     """
 
-    KIND = "explanation"
-
     id: Any
     label: str
     predicted: str
@@ -159,6 +130,13 @@ class Explanation(_Saved):
     provenance: Provenance = field(default_factory=dict)
     peers: int | None = None
 
+    values = Saved.entries
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The strongest partners, one row each; `kind` is `same_way` or `against`."""
+        kinds = {"same_way": self.same_way, "against": self.against}
+        return data_frame([{"kind": kind, **asdict(one)} for kind, found in kinds.items() for one in found])
+
     def __str__(self) -> str:
         return words.of_example(self)
 
@@ -171,13 +149,9 @@ class Explanation(_Saved):
         """The ids of everyone in it, each once."""
         return _named((self.standing,), [] if self.witness is None else [self.witness])
 
-    @classmethod
-    def _read(cls, about: dict[str, Any]) -> Self:
-        return cls(**{**about, **_partners(about)})
-
 
 @dataclass(frozen=True)
-class DatasetExplanation(_Saved):
+class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", layout=Json()):
     """How the classes of a data set relate, and which labels look wrong.
 
     Attributes
@@ -204,8 +178,6 @@ class DatasetExplanation(_Saved):
         Where the explanation came from.
     """
 
-    KIND = "explanation of a data set"
-
     source: str
     model: str
     examples: int
@@ -223,6 +195,12 @@ class DatasetExplanation(_Saved):
     exact: bool = True
     provenance: Provenance = field(default_factory=dict)
 
+    values = Saved.entries
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The labels that look wrong, one row each, the likeliest first."""
+        return data_frame([asdict(one) for one in self.errors])
+
     def __str__(self) -> str:
         return words.of_dataset(self)
 
@@ -239,27 +217,6 @@ class DatasetExplanation(_Saved):
     def named(self) -> list[Any]:
         """The ids of everyone in it, each once."""
         return _named(self.standings, [one.witness for one in self.errors])
-
-    @classmethod
-    def _read(cls, about: dict[str, Any]) -> Self:
-        return cls(
-            **{
-                **about,
-                "classes": tuple(about["classes"]),
-                "relations": tuple(ClassPair(**item) for item in about["relations"]),
-                "errors": tuple(LabelError(**item) for item in about["errors"]),
-                "standings": tuple(_standing(item) for item in about["standings"]),
-            }
-        )
-
-
-def _partners(item: Mapping[str, Any]) -> dict[str, tuple[Partner, ...]]:
-    return {name: tuple(Partner(**one) for one in item[name]) for name in ("same_way", "against")}
-
-
-def _standing(item: Mapping[str, Any]) -> Standing:
-    near = item["stand_in"]
-    return Standing(**{**item, **_partners(item), "stand_in": None if near is None else Partner(**near)})
 
 
 def _named(standings: Iterable[Standing], others: Iterable[Any]) -> list[Any]:

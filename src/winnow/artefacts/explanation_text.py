@@ -14,6 +14,7 @@ MOST_CLASSES = 12  # beyond which a square of numbers does not fit a terminal
 STRONGEST = 20  # pairs of classes listed then
 LOOSEST = 10  # classes listed then
 LONGEST_NAME = 14
+PROJECTED = "The kernel is of projected features: cosines are good to about 0.03."
 
 
 def of_example(about: Explanation) -> str:
@@ -32,9 +33,7 @@ def of_example(about: Explanation) -> str:
         f"Self-kernel {about.self_kernel:.4g}, number {about.self_rank:,} of {about.examples:,} from the largest.",
         _about_label(about),
     ]
-    if not about.exact:
-        lines.append("The kernel is of projected features: cosines are good to about 0.03.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *([] if about.exact else [PROJECTED])])
 
 
 def of_dataset(about: DatasetExplanation) -> str:
@@ -49,9 +48,7 @@ def of_dataset(about: DatasetExplanation) -> str:
     ]
     lines += _squares(about) if len(about.classes) <= MOST_CLASSES else _strongest(about)
     lines += ["", *_errors(about)]
-    if not about.exact:
-        lines.append("The kernel is of projected features: cosines are good to about 0.03.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *([] if about.exact else [PROJECTED])])
 
 
 def sampled(about: DatasetExplanation) -> list[str]:
@@ -89,22 +86,11 @@ def _squares(about: DatasetExplanation) -> list[str]:
     found |= {(pair.other, pair.one): pair for pair in about.relations}
 
     def square(title: str, say: Callable[[ClassPair], str]) -> list[str]:
-        names = [name[:LONGEST_NAME] for name in about.classes]
-        cells = [
-            [say(found[one, other]) if (one, other) in found else "" for other in about.classes]
-            for one in about.classes
-        ]
-        heads = [name[:6].strip() for name in names]
-        wide = [
-            max(len(cell) for cell in (head, *column))
-            for head, column in zip(heads, zip(*cells, strict=True), strict=True)
-        ]
-        first = max(map(len, names))
-        rows = [("", heads), *zip(names, cells, strict=True)]
-        return [title] + [
-            f"  {name:<{first}}  " + "  ".join(f"{cell:>{w}}" for cell, w in zip(row, wide, strict=True))
-            for name, row in rows
-        ]
+        rows = [["", *(name[:6].strip() for name in about.classes)]]
+        for one in about.classes:
+            cells = [say(found[one, other]) if (one, other) in found else "" for other in about.classes]
+            rows.append([one[:LONGEST_NAME], *cells])
+        return [title, *_columns(rows)]
 
     lines = square("Mean cosine of the pairs:", lambda pair: f"{pair.cosine:.2f}" if pair.pairs else "")
     counted: dict[str, Callable[[ClassPair], str]] = {
@@ -152,7 +138,7 @@ def _errors(about: DatasetExplanation) -> list[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of text in columns: words to the left, numbers to the right."""
+    """Rows of text below a heading, in columns: words to the left, numbers to the right."""
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = [all(_numeric(cell) for cell in column[1:]) for column in zip(*rows, strict=True)]
     return [
@@ -162,19 +148,15 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _numeric(cell: str) -> bool:
-    return cell.replace(",", "").replace(".", "").lstrip("-").isdigit()
+    return not cell or cell.replace(",", "").replace(".", "").lstrip("-").isdigit()
 
 
 def _listed(partners: Sequence[Partner], threshold: float, word: str) -> list[str]:
-    if not partners:
-        return ["  nothing"]
-    wide = max(2, *(len(str(one.id)) for one in partners))
-    broad = max(5, *(len(one.label) for one in partners))
-    lines = [f"  {'id':<{wide}}  {'label':<{broad}}  projection  cosine"]
+    rows = [["id", "label", "projection", "cosine", ""]]
     for one in partners:
-        mark = f"  {word}" if abs(one.projection) >= threshold else ""
-        lines.append(f"  {one.id!s:<{wide}}  {one.label:<{broad}}  {one.projection:>10.3f}  {one.cosine:>6.3f}{mark}")
-    return lines
+        mark = word if abs(one.projection) >= threshold else ""
+        rows.append([str(one.id), one.label, f"{one.projection:.3f}", f"{one.cosine:.3f}", mark])
+    return _columns(rows) if partners else ["  nothing"]
 
 
 def _about_label(about: Explanation) -> str:

@@ -9,13 +9,11 @@ saved in the run as `gallery.json`; it reads the examples it shows and no others
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ..core.errors import StoreError
-from ..core.files import read_json, write_json
+from ..core.layouts import Json
+from ..core.serialiser import Saved
 
 __all__ = ["SECTIONS", "Example", "Gallery"]
 
@@ -54,7 +52,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class Gallery(Saved, kind="gallery", layout=Json()):
     """Examples to show, by section, and how many of each class were kept.
 
     Parameters
@@ -80,30 +78,3 @@ class Gallery:
     columns: tuple[str, ...] = ()
     hidden_columns: int = 0
     counts: tuple[tuple[str, int, int], ...] = ()
-
-    def save(self, path: str | Path) -> Path:
-        """Write it as JSON."""
-        write_json(path, {"winnow": "gallery", **dataclasses.asdict(self)})
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Gallery:
-        """Read what `save` wrote."""
-        about = read_json(path)
-        if not isinstance(about, dict) or about.pop("winnow", None) != "gallery":
-            raise StoreError(f"{path} does not hold a gallery.")
-        try:
-            sections = {
-                name: tuple(Example(**{**item, "row": tuple(item["row"])}) for item in items)
-                for name, items in about.pop("sections").items()
-            }
-            return cls(
-                **{
-                    **about,
-                    "sections": sections,
-                    "columns": tuple(about["columns"]),
-                    "counts": tuple((str(n), int(k), int(t)) for n, k, t in about["counts"]),
-                }
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{path} does not hold a gallery that this winnow can read: {error}.") from None

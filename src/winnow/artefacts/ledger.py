@@ -15,7 +15,9 @@ from typing import Any
 
 from ..core.files import read_json
 from ..core.run import recorded_seconds
-from . import Study, Subset, Table
+from .study import Study
+from .subset import Subset
+from .table import Table
 
 __all__ = ["COUNTED", "STAGES", "costs_of", "ledger"]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
-from ..core.errors import StoreError
-from ..core.files import atomic
+from ..core.layouts import Tensors
+from ..core.serialiser import Saved
 
 __all__ = ["Weights"]
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(Saved, kind="weights of a network", layout=Tensors(group="state", torch=True, header="")):
     """The state of a network, saved as safetensors."""
 
     state: Mapping[str, torch.Tensor]
@@ -28,22 +27,3 @@ class Weights:
     def into(self, net: torch.nn.Module) -> None:
         """Give a network this state."""
         net.load_state_dict(self.state)
-
-    def save(self, path: str | Path) -> Path:
-        """Write it."""
-        from safetensors.torch import save_file
-
-        with atomic(path) as part:
-            save_file(dict(self.state), part)
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Weights:
-        """Read what `save` wrote."""
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
-        try:
-            return cls(load_file(path))
-        except (OSError, SafetensorError) as error:
-            raise StoreError(f"{path} does not hold the weights of a network: {error}.") from None

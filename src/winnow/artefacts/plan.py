@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import StoreError
-from ..core.files import json_ready, read_json, write_json
+from ..core.layouts import Json
+from ..core.serialiser import Saved
 from ..core.units import GAP, seconds_text
-from . import Provenance
+from .notebook_view import ShownAsText
+from .provenance import Provenance
+from .table import data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Check", "FILE", "Forecast", "NEAR", "Plan", "SIGNIFICANT", "percent"]
 
@@ -56,7 +59,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
     """What to keep, how far, what to expect and what it will cost: an estimate, with how far to trust it.
 
     Accuracies are those of the student that the pilot trained, on new data like the training data.
@@ -111,32 +114,11 @@ class Plan:
     command: str = ""
     provenance: Provenance = field(default_factory=dict)
 
-    def values(self) -> dict[str, Any]:
-        """Everything in plain values, None for what is no number."""
-        return json_ready({"winnow": "plan", **dataclasses.asdict(self)})  # type: ignore[no-any-return]
+    values = Saved.entries
 
-    def save(self, folder: str | Path) -> Path:
-        """Write `plan.json` into a folder."""
-        path = Path(folder) / FILE
-        write_json(path, self.values())
-        return path
-
-    @classmethod
-    def load(cls, path: str | Path) -> Plan:
-        """Read what `save` wrote, from the file or its folder."""
-        file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        about = read_json(file)
-        if not isinstance(about, dict) or about.pop("winnow", None) != "plan":
-            raise StoreError(f"{file} does not hold a plan.")
-        try:
-            about["forecasts"] = tuple(Forecast(**row) for row in about["forecasts"])
-            about["checks"] = tuple(Check(**row) for row in about["checks"])
-            about["interval"] = None if about["interval"] is None else tuple(about["interval"])
-            for name in ("advice", "reasons"):
-                about[name] = tuple(about[name])
-            return cls(**about)
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"{file} does not hold a plan that this winnow can read: {error}.") from None
+    def to_pandas(self) -> pandas.DataFrame:
+        """The forecasts, one row per policy and fraction."""
+        return data_frame([asdict(row) for row in self.forecasts])
 
     def __str__(self) -> str:
         lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from ..core.errors import StoreError
-from ..core.files import atomic
+from ..core.layouts import Tensors
+from ..core.serialiser import Saved
 
 __all__ = ["State"]
 
+LAYOUT = Tensors(group="tensors", torch=True, header="winnow", whole="about")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class State:
+class State(Saved, kind="state of a pretraining", layout=LAYOUT):
     """Tensors by name, and plain values.
 
     Parameters
@@ -37,23 +37,3 @@ class State:
     def within(self, prefix: str) -> dict[str, torch.Tensor]:
         """The tensors whose names begin with `prefix` and a dot, without it."""
         return {name[len(prefix) + 1 :]: value for name, value in self.tensors.items() if name.startswith(prefix + ".")}
-
-    def save(self, path: str | Path) -> Path:
-        """Write one safetensors file; the plain values are JSON in its header."""
-        from safetensors.torch import save_file
-
-        with atomic(path) as part:
-            save_file(dict(self.tensors), part, {"winnow": json.dumps(dict(self.about), sort_keys=True)})
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> State:
-        """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "pt") as file:
-                about = json.loads((file.metadata() or {})["winnow"])
-                return cls({name: file.get_tensor(name) for name in file.keys()}, about)  # noqa: SIM118
-        except (OSError, SafetensorError, KeyError, ValueError) as error:
-            raise StoreError(f"{path} does not hold the state of a pretraining: {error}.") from None

@@ -7,13 +7,14 @@ so that the same inputs, seed and version give the same bytes. Durations live in
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-__all__ = ["Provenance", "plain", "record"]
+from ..core.files import plain
+
+__all__ = ["Provenance", "record"]
 
 Provenance = Mapping[str, Any]
 
@@ -43,18 +44,3 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def plain(value: Any) -> Any:
-    """JSON-like copy of `value`; anything else is written as text."""
-    return json.loads(json.dumps(value, default=_as_json))
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    return str(value)

@@ -17,26 +17,34 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import checks
-from ..core.errors import InputError, StoreError
-from ..core.files import file_name, json_ready, read_json, write_json
-from . import Interval, Provenance, Study, Table, difference, mean
-from .study import Arm
+from ..core.errors import InputError
+from ..core.layouts import Folder
+from ..core.rank_correlation import rank_correlation
+from ..core.serialiser import Saved
+from .intervals import Interval, difference, mean
+from .notebook_view import Shown
+from .provenance import Provenance
+from .study import Arm, Study
+from .table import Table
 
-__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy", "spearman"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy"]
 
 CHOOSE, JUDGE = "choose", "judge"
+LAYOUT = Folder("proxy.json", parts="studies", order="networks", derived=("table", "transfer"))
 FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProxyStudy:
+class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
     """A space of networks, searched on proxy sets and on the full data.
 
     Parameters
@@ -130,7 +138,7 @@ class ProxyStudy:
             checks.integer("top", "correlations", top, low=FEWEST, high=len(self.networks))
         truth = self.accuracies(self.full)
         return {
-            seed: _mean([spearman(*_best(seen, truth[seed], top)) for seen in searches])
+            seed: _mean([rank_correlation(*_best(seen, truth[seed], top)) for seen in searches])
             for seed, searches in self._searches(arm).items()
         }
 
@@ -210,42 +218,12 @@ class ProxyStudy:
                 rows.append({**row, **_ends("vs_random", gap)})
         return Table(tuple(rows))
 
-    def save(self, directory: str | Path) -> Path:
-        """Write every network's study, and `proxy.json` with both tables, into a directory."""
-        where = Path(directory)
-        (where / "proxy.json").unlink(missing_ok=True)  # written last: without it the study was never finished
-        folders = {name: f"studies/{file_name(name)}" for name in self.studies}
-        for name, study in self.studies.items():
-            study.save(where / folders[name])
-        about = {
-            "winnow": "proxy",
-            "networks": list(self.networks),
-            "folders": folders,
-            "table": list(self.table()),
-            "transfer": list(self.transfer()),
-            "provenance": dict(self.provenance),
-        }
-        write_json(where / "proxy.json", json_ready(about))
-        return where
+    def _view(self) -> Table:
+        return self.summary()
 
-    @classmethod
-    def load(cls, directory: str | Path) -> ProxyStudy:
-        """Read what `save` wrote."""
-        where = Path(directory)
-        about = read_json(where / "proxy.json")
-        if not isinstance(about, dict) or about.get("winnow") != "proxy":
-            raise StoreError(f"{where} does not hold a proxy study.")
-        studies = {name: Study.load(where / about["folders"][name]) for name in about["networks"]}
-        return cls(studies, about["provenance"])
-
-
-def spearman(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
-    """Rank correlation, equal values sharing a rank; 0 where one side does not rank at all."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (ours, theirs))
-    length = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / length if length > 0 else 0.0
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows of `table`."""
+        return self.table().to_pandas()
 
 
 def _best(

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.files import fingerprint
+from ..core.layouts import Parquet
+from ..core.serialiser import Saved
+from .notebook_view import Shown, class_table, label_columns
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
-from .table_file import read_table, write_table
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Scores"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
+class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
     """One number an example.
 
     Parameters
@@ -78,39 +83,9 @@ class Scores:
         labels = None if self.labels is None else self.labels[where]
         return replace(self, ids=self.ids[where], values=self.values[where], labels=labels)
 
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with columns `id`, `score` and, if known, `label`."""
-        columns: dict[str, Any] = {"id": self.ids, "score": self.values}
-        if self.labels is not None:
-            columns["label"] = self.labels if self.labels.ndim == 1 else list(self.labels)
-        write_table(
-            path,
-            "scores",
-            columns,
-            {
-                "name": self.name,
-                "reliability": self.reliability,
-                "task": self.task,
-                "classes": list(self.classes),
-                "provenance": dict(self.provenance),
-            },
-        )
-        return Path(path)
+    def _view(self) -> Table:
+        return class_table(self.labels, self.classes, self.values)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Scores:
-        """Read what `save` wrote."""
-        columns, about = read_table(path, "scores")
-        labels = columns.get("label")
-        if labels is not None and labels.dtype.kind == "O":
-            labels = np.stack(labels)
-        return cls(
-            name=about["name"],
-            ids=columns["id"],
-            values=columns["score"],
-            reliability=about["reliability"],
-            task=about["task"],
-            labels=labels,
-            classes=tuple(about["classes"]),
-            provenance=about["provenance"],
-        )
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id`, `score` and, if known, `label`."""
+        return data_frame({"id": self.ids, "score": self.values, **label_columns(self.labels, self.classes)})

@@ -17,21 +17,23 @@ Arrays by name; the example axis is always the same ids in the same order.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
-from ..core.errors import InputError, NotDefinedError, StoreError
-from ..core.files import atomic, fingerprint
+from ..core.errors import InputError, NotDefinedError
+from ..core.files import fingerprint
+from ..core.layouts import Tensors
+from ..core.serialiser import Saved
+from .notebook_view import Shown
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
+from .table import Table
 
 __all__ = ["EXAMPLE_AXIS", "Signals"]
 
@@ -50,7 +52,7 @@ EXAMPLE_AXIS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signals:
+class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
     """What was observed of each example.
 
     Parameters
@@ -216,53 +218,8 @@ class Signals:
                 arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)
         return replace(first, arrays=arrays, provenance=provenance)
 
-    def save(self, path: str | Path) -> Path:
-        """Write one safetensors file; everything that is not an array is JSON in its header."""
-        from safetensors.numpy import save_file
-
-        about = {
-            "winnow": "signals",
-            "task": self.task,
-            "classes": list(self.classes),
-            "epochs": list(self.epochs),
-            "planned_epochs": self.planned_epochs,
-            "provenance": dict(self.provenance),
-            "ids": self.ids.dtype.kind,
-        }
-        tensors = {name: np.ascontiguousarray(values) for name, values in self.arrays.items()}
-        tensors["ids"] = (
-            self.ids
-            if self.ids.dtype.kind == "i"
-            else np.frombuffer("\n".join(self.ids.tolist()).encode(), dtype=np.uint8)
-        )
-        if self.labels is not None:
-            tensors["labels"] = np.ascontiguousarray(self.labels)
-        with atomic(path) as part:
-            save_file(tensors, part, metadata={"about": json.dumps(about, sort_keys=True)})
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Signals:
-        """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(str(path), framework="numpy") as file:
-                about = json.loads((file.metadata() or {})["about"])
-                tensors = {name: file.get_tensor(name) for name in list(file.keys())}
-        except (OSError, KeyError, ValueError, SafetensorError) as error:
-            raise StoreError(f"{path} is not a file of signals: {error}.") from None
-        if about.get("winnow") != "signals":
-            raise StoreError(f"{path} is not a file of signals.")
-        raw = tensors.pop("ids")
-        ids = raw if about["ids"] == "i" else np.array(raw.tobytes().decode().split("\n"), dtype=np.str_)
-        return cls(
-            ids=ids,
-            labels=tensors.pop("labels", None),
-            arrays=tensors,
-            task=about["task"],
-            classes=tuple(about["classes"]),
-            epochs=tuple(about["epochs"]),
-            planned_epochs=about["planned_epochs"],
-            provenance=about["provenance"],
+    def _view(self) -> Table:
+        held = sorted(self.arrays.items())
+        return Table(
+            tuple({"array": name, "shape": values.shape, "numbers": str(values.dtype)} for name, values in held)
         )

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import fingerprint
-from . import Source
-from .provenance import Provenance, plain
-from .source import positions_of
-from .table_file import read_table, write_table
+from ..core.files import fingerprint, plain
+from ..core.layouts import Parquet
+from ..core.serialiser import Saved
+from .notebook_view import Shown, class_table
+from .provenance import Provenance
+from .source import Source, positions_of
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["SLACK", "SoftLabels"]
 
@@ -26,7 +30,7 @@ SLACK = 1e-4  # how far from one the sum of a row in single precision may be
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SoftLabels:
+class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
     """Probabilities of the classes for each example.
 
     Parameters
@@ -115,27 +119,10 @@ class SoftLabels:
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
         return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
 
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with columns `id` and `p0`, `p1` ..., one a class."""
-        columns = {"id": self.ids, **{f"p{k}": self.values[:, k] for k in range(len(self.classes))}}
-        about = {
-            "classes": list(self.classes),
-            "seconds": self.seconds,
-            "prior_seconds": self.prior_seconds,
-            "provenance": dict(self.provenance),
-        }
-        write_table(path, "soft labels", columns, about)
-        return Path(path)
+    def _view(self) -> Table:
+        """The most probable class of each example, and how probable it is."""
+        return class_table(self.values.argmax(1), self.classes, self.values.max(1))
 
-    @classmethod
-    def load(cls, path: str | Path) -> SoftLabels:
-        """Read what `save` wrote."""
-        columns, about = read_table(path, "soft labels")
-        return cls(
-            ids=columns["id"],
-            values=np.stack([columns[f"p{k}"] for k in range(len(about["classes"]))], axis=1),
-            classes=tuple(about["classes"]),
-            seconds=about["seconds"],
-            prior_seconds=about["prior_seconds"],
-            provenance=about["provenance"],
-        )
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id` and the probability of each class, under the class's name."""
+        return data_frame({"id": self.ids, **dict(zip(self.classes, self.values.T, strict=True))})

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import fingerprint
+from .notebook_view import Shown, class_table, fact_table, label_columns
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Source", "content_ids", "positions_of"]
 
@@ -30,7 +35,7 @@ Read = Callable[[NDArray[np.int64]], NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Source:
+class Source(Shown):
     """Examples by id.
 
     Parameters
@@ -185,6 +190,20 @@ class Source:
         number = {name: index for index, name in enumerate(classes)}
         table = np.array([number[name] for name in self.classes], dtype=np.int64)
         return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
+
+    def _view(self) -> Table:
+        if self.task == "unlabelled":
+            return fact_table({"examples": self.size, "shape": " x ".join(map(str, self.shape))})
+        return class_table(self.labels, self.classes, None if self.classes else self.labels)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id`, `label` if there is one, and the columns of a table; images are not read."""
+        columns: dict[str, Any] = {"id": self.ids, **label_columns(self.labels, self.classes)}
+        if self.kind == "table":
+            values = self.read(np.arange(self.size))
+            names = self.columns or tuple(f"column_{k}" for k in range(values.shape[1]))
+            columns |= {f"column_{name}" if name in columns else name: values[:, k] for k, name in enumerate(names)}
+        return data_frame(columns)
 
     @property
     def outputs(self) -> int:

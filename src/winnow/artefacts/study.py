@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..core import checks
-from ..core.errors import InputError, StoreError
-from ..core.files import read_json, write_json
+from ..core.errors import InputError
+from ..core.layouts import Folder
+from ..core.serialiser import Saved
 from .intervals import Interval, difference, mean
+from .notebook_view import Shown
 from .provenance import Provenance
-from .table import Table
-from .table_file import read_table, write_table
+from .table import Table, data_frame
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Arm", "Outcome", "Study"]
 
@@ -90,7 +93,7 @@ class Arm:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study:
+class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"outcomes": "outcomes.parquet"})):
     """Trained models compared under one protocol.
 
     Parameters
@@ -234,47 +237,18 @@ class Study:
         gap = self.versus(arm, other, test)
         return {f"vs_{word}": gap.centre, f"vs_{word}_low": gap.low, f"vs_{word}_high": gap.high}
 
-    def save(self, directory: str | Path) -> Path:
-        """Write `outcomes.parquet` and `study.json` into a directory."""
-        where = Path(directory)
-        (where / "study.json").unlink(missing_ok=True)  # written last: a study without it was never finished
-        columns = {f.name: [getattr(o, f.name) for o in self.outcomes] for f in dataclasses.fields(Outcome)}
-        write_table(where / "outcomes.parquet", "outcomes", columns, {})
-        about = {
-            "winnow": "study",
-            "metric": self.metric,
-            "tests": list(self.tests),
-            "classes": list(self.classes),
-            "match_iterations": self.match_iterations,
-            "provenance": dict(self.provenance),
-            "arms": [dataclasses.asdict(arm) for arm in self.arms],
-        }
-        write_json(where / "study.json", about)
-        return where
+    def _view(self) -> Table:
+        return self.summary()
 
-    @classmethod
-    def load(cls, directory: str | Path) -> Study:
-        """Read what `save` wrote."""
-        where = Path(directory)
-        about = read_json(where / "study.json")
-        if not isinstance(about, dict) or about.get("winnow") != "study":
-            raise StoreError(f"{where} does not hold a study.")
-        columns, _ = read_table(where / "outcomes.parquet", "outcomes")
-        names = [f.name for f in dataclasses.fields(Outcome)]
-        rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        outcomes = tuple(
-            Outcome(**{**dict(zip(names, row, strict=True)), "per_class": tuple(row[names.index("per_class")])})
-            for row in rows
-        )
-        return cls(
-            metric=about["metric"],
-            arms=tuple(Arm(**arm) for arm in about["arms"]),
-            outcomes=outcomes,
-            tests=tuple(about["tests"]),
-            classes=tuple(about["classes"]),
-            match_iterations=about["match_iterations"],
-            provenance=about["provenance"],
-        )
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per trained model and test set; the metric of each class is in a column of its own."""
+        rows = []
+        for one in self.outcomes:
+            row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
+            classes = zip(self.classes, one.per_class, strict=False)
+            row |= {f"{self.metric} of {name}": value for name, value in classes}
+            rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
+        return data_frame(rows)
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML report of this study."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,13 +12,17 @@ from numpy.typing import NDArray
 
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import fingerprint
-from .provenance import Provenance, plain
+from ..core.files import fingerprint, plain
+from ..core.layouts import Parquet
+from ..core.serialiser import Saved
+from .notebook_view import Shown, fact_table
+from .provenance import Provenance
 from .sampler import WeightedSampler
 from .source import Source
-from .table_file import read_table, write_table
+from .table import Table, data_frame
 
 if TYPE_CHECKING:
+    import pandas
     import torch.utils.data
 
 __all__ = ["Arrays", "Subset", "WeightedSampler"]
@@ -34,7 +37,7 @@ class Arrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subset:
+class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
     """A smaller training set.
 
     Ids are kept sorted, so that equal subsets are equal files, whatever the order of the source.
@@ -196,26 +199,14 @@ class Subset:
             uneven=uneven,
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with columns `id` and `weight`."""
-        write_table(
-            path,
-            "subset",
-            {"id": self.ids, "weight": self.weights},
-            {"certificate": dict(self.certificate), "provenance": dict(self.provenance)},
-        )
-        return Path(path)
+    def _view(self) -> Table:
+        low, high = float(self.weights.min()), float(self.weights.max())
+        weights = {"weights": f"{low:.4g} to {high:.4g}"} if self.weighted else {}
+        return fact_table({"examples": len(self), **weights, **self.certificate})
 
-    @classmethod
-    def load(cls, path: str | Path) -> Subset:
-        """Read what `save` wrote."""
-        columns, about = read_table(path, "subset")
-        return cls(
-            ids=columns["id"],
-            weights=columns["weight"],
-            certificate=about["certificate"],
-            provenance=about["provenance"],
-        )
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per kept example: `id` and `weight`."""
+        return data_frame({"id": self.ids, "weight": self.weights})
 
 
 def _id_kinds(value: Any) -> Iterator[str]:

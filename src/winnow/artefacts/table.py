@@ -6,9 +6,14 @@ import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Table"]
+from ..core.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Table", "data_frame"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,19 @@ class Table(Sequence[Mapping[str, Any]]):
         head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a data frame, values unformatted."""
+        return data_frame(list(self.rows))
+
+
+def data_frame(content: Any) -> pandas.DataFrame:
+    """A data frame of columns by name, or of rows that map names to values."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependencyError("to_pandas needs pandas; install it with: pip install pandas") from None
+    return pandas.DataFrame(content)
 
 
 def _text(value: Any) -> str:

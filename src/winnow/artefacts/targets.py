@@ -6,32 +6,35 @@ of rows at a time, so that only the values themselves, n x dim in float32, are e
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks, seeds
-from ..core.errors import InputError, StoreError
-from ..core.files import atomic, fingerprint
-from . import Provenance, Source
-from .provenance import plain, record
-from .source import positions_of
+from ..core.errors import InputError
+from ..core.files import fingerprint, plain
+from ..core.layouts import Parquet, Tensors
+from ..core.serialiser import Saved
+from .notebook_view import Shown, fact_table
+from .provenance import Provenance, record
+from .source import Source, positions_of
+from .table import Table, data_frame
 
-__all__ = ["ROWS", "Targets", "header", "refuse_zeros"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["ROWS", "EmbeddingBlock", "Targets", "refuse_zeros"]
 
 ROWS = 4096  # rows in a block: of embeddings, of sums, of the file
 OWNER = "this set of targets"
+LAYOUT = Parquet({"id": "ids", "target": "values"}, block=ROWS, derived=("dim",), dtypes=("ids",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Targets:
+class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
     """A target vector for each example.
 
     Ids are kept sorted, so that the order of the source changes nothing.
@@ -110,43 +113,12 @@ class Targets:
         provenance = record("Targets.shuffled", {"seed": seed}, {"targets": self.provenance})
         return replace(self, values=self.values[order], provenance=provenance)
 
-    def save(self, path: str | Path) -> Path:
-        """Write a parquet file with the columns `id` and `target`."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def _view(self) -> Table:
+        return fact_table({"examples": len(self), "numbers each": self.dim, "seconds": float(self.seconds)})
 
-        kind = self.ids.dtype.kind
-        about = {
-            "winnow": "targets",
-            "dim": self.dim,
-            "ids": kind,
-            "seconds": float(self.seconds),
-            "provenance": self.provenance,
-        }
-        name, target = pa.int64() if kind == "i" else pa.string(), pa.list_(pa.float32(), self.dim)
-        schema = pa.schema([("id", name), ("target", target)], {"winnow": json.dumps(about, sort_keys=True)})
-        with atomic(path) as part, pq.ParquetWriter(part, schema, compression="none", use_dictionary=False) as file:
-            for start in range(0, len(self), ROWS):
-                ids = pa.array(self.ids[start : start + ROWS].tolist(), type=name)
-                rows = pa.array(self.values[start : start + ROWS].reshape(-1))
-                file.write_table(pa.table([ids, pa.FixedSizeListArray.from_arrays(rows, self.dim)], schema=schema))
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Targets:
-        """Read what `save` wrote, a block of rows at a time."""
-        about = header(path)
-        with _readable(path) as file:
-            values = np.empty((file.metadata.num_rows, int(about["dim"])), dtype=np.float32)
-            ids: list[NDArray[Any]] = []
-            done = 0
-            for batch in file.iter_batches(batch_size=ROWS):
-                rows = np.from_dlpack(batch.column("target").flatten()).reshape(len(batch), -1)
-                values[done : done + len(batch)] = rows
-                done += len(batch)
-                kind = np.int64 if about["ids"] == "i" else np.str_
-                ids.append(np.array(batch.column("id").to_pylist(), dtype=kind))
-            return cls(np.concatenate(ids), values, about["provenance"], about["seconds"])
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per example: `id` and `target_0`, `target_1` ..."""
+        return data_frame({"id": self.ids, **{f"target_{k}": column for k, column in enumerate(self.values.T)}})
 
 
 def refuse_zeros(ids: NDArray[Any], values: NDArray[Any]) -> None:
@@ -159,25 +131,8 @@ def refuse_zeros(ids: NDArray[Any], values: NDArray[Any]) -> None:
         )
 
 
-def header(path: str | Path) -> dict[str, Any]:
-    """What a file of targets says about itself: dim, kind of ids, provenance, seconds."""
-    with _readable(path) as file:
-        about: dict[str, Any] = json.loads((file.schema_arrow.metadata or {})[b"winnow"])
-        if about.get("winnow") != "targets":
-            raise StoreError(f"{path} holds {about.get('winnow')!r}, not targets.")
-        return about
+@dataclass(frozen=True, eq=False)
+class EmbeddingBlock(Saved, kind="embeddings", layout=Tensors(arrays=("values",))):
+    """Representations of one block of examples, as a run that makes targets keeps them."""
 
-
-@contextmanager
-def _readable(path: str | Path) -> Iterator[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            yield file
-    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
-        if isinstance(error, StoreError | InputError):
-            raise
-        reason = str(error).split(". ")[0].rstrip(".") or type(error).__name__
-        raise StoreError(f"{path} is not a file of winnow targets: {reason}.") from None
+    values: NDArray[Any]

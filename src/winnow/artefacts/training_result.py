@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
-from ..core.errors import StoreError
-from ..core.files import atomic, json_ready, read_json
+from ..core.layouts import Json
+from ..core.serialiser import Saved
 
 __all__ = ["Marks", "Result"]
 
@@ -24,33 +21,9 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Saved, kind="training", layout=Json(indent=None)):
     """What came of one training: steps and seconds of it, and the marks on each test set in order."""
 
     iterations: int
     seconds: float
     marks: tuple[Marks, ...]
-
-    def save(self, path: str | Path) -> Path:
-        """Write JSON, NaN as null."""
-        about = {"winnow": "training", **asdict(self)}
-        with atomic(path) as part:
-            part.write_text(json.dumps(json_ready(about), sort_keys=True, allow_nan=False) + "\n")
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Result:
-        """Read what `save` wrote."""
-        about = read_json(path)
-        if not isinstance(about, dict) or about.get("winnow") != "training":
-            raise StoreError(f"{path} does not hold the result of a training.")
-        marks = tuple(
-            Marks(
-                m["value"],
-                m["loss"],
-                tuple(math.nan if v is None else v for v in m["per_class"]),
-                tuple(m["examples"]),
-            )
-            for m in about["marks"]
-        )
-        return cls(about["iterations"], about["seconds"], marks)

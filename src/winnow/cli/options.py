@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.errors import InputError, NotFoundError
+from ..core.files import plain
 
 if TYPE_CHECKING:
     from ..artefacts import Signals, Source
@@ -92,17 +92,7 @@ def parameters(given: list[str] | None, taken: tuple[str, ...] = ()) -> dict[str
 
 def say_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object; what is not a number is null."""
-    typer.echo(json.dumps(_finite(value), indent=1, default=str))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    typer.echo(json.dumps(plain(value), indent=1))
 
 
 def observed(run: Path) -> Signals:

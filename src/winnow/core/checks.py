@@ -1,4 +1,4 @@
-"""Checks at the door: every public function validates here, then calls kernels that assume valid input.
+"""Checks of arguments: every public function validates with these, then calls kernels that assume valid input.
 
 Each check returns the clean value or raises `InputError` with one sentence: which parameter, of what,
 what is allowed, what was given.
@@ -36,7 +36,7 @@ def _shown(value: object) -> str:
 
 
 def integer(name: str, owner: str, value: object, *, low: int | None = None, high: int | None = None) -> int:
-    """A whole number within [low, high]."""
+    """Check for a whole number within [low, high]."""
     allowed = "a whole number" + _range(low, high)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
@@ -56,7 +56,7 @@ def number(
     open_low: bool = False,
     open_high: bool = False,
 ) -> float:
-    """A finite number within [low, high], either end open on request."""
+    """Check for a finite number within [low, high]; either end may be open."""
     left = "(" if open_low else "["
     right = ")" if open_high else "]"
     if low is not None and high is not None:
@@ -81,12 +81,12 @@ def number(
 
 
 def fraction(name: str, owner: str, value: object) -> float:
-    """A number in (0, 1]."""
+    """Check for a number in (0, 1]."""
     return number(name, owner, value, low=0.0, high=1.0, open_low=True)
 
 
 def choice(name: str, owner: str, value: object, allowed: Iterable[str]) -> str:
-    """One of a few words."""
+    """Check for one of the allowed names."""
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
         raise UnknownNameError.of(f"{name} of {owner}", value, known)
@@ -94,7 +94,7 @@ def choice(name: str, owner: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def size_from(owner: str, n: int, keep: object = None, size: object = None) -> int:
-    """How many of `n` examples to keep, given exactly one of a fraction `keep` and a count `size`."""
+    """Return how many of `n` examples to keep, given exactly one of a fraction `keep` and a count `size`."""
     if (keep is None) == (size is None):
         raise InputError(
             f"{owner} needs exactly one of keep= (a fraction in (0, 1]) and size= (a count); "
@@ -114,7 +114,7 @@ def array(
     rows: int | None = None,
     dtype: Any = None,
 ) -> NDArray[Any]:
-    """A numeric, non-empty array with the wanted number of dimensions and rows; finite if of floats."""
+    """Check for a numeric, non-empty array with the required dimensions and rows; finite if it holds floats."""
     try:
         out = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
@@ -137,7 +137,7 @@ def array(
 
 
 def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
-    """Refuse NaN and infinities, saying how many there are and where the first one is."""
+    """Raise for NaN and infinities, saying how many there are and where the first one is."""
     if value.dtype.kind == "f":
         bad = ~np.isfinite(value)
         if bad.any():
@@ -151,14 +151,14 @@ def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
 
 
 def frozen(value: NDArray[Any], *, copy: bool = True) -> NDArray[Any]:
-    """The array, read-only; a copy unless it is too large to hold twice."""
+    """Return the array read-only; a copy, except for arrays too large to hold twice."""
     out = value.copy() if copy else value.view()
     out.flags.writeable = False
     return out
 
 
 def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
-    """Example ids: a non-empty vector of unique whole numbers (int64) or of unique, non-empty strings."""
+    """Check example ids: a non-empty vector of unique whole numbers (int64) or of unique, non-empty strings."""
     try:
         out = np.asarray(value)
     except ValueError as error:
@@ -190,7 +190,7 @@ def ids(owner: str, value: ArrayLike) -> NDArray[Any]:
 
 
 def weights(owner: str, value: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """Positive, finite weights, one an example."""
+    """Check for positive, finite weights, one per example."""
     out = array("weights", owner, value, ndim=1, rows=rows, dtype=np.float64)
     if (out <= 0).any():
         raise InputError(

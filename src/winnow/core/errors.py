@@ -1,8 +1,8 @@
-"""The kinds of mistake a user can put right, each also the builtin one would expect.
+"""Errors that a user can fix, each also the builtin error one would expect.
 
-Everything winnow raises on purpose is a `WinnowError`; the command line turns it into one line on
-stderr and exit code 2. Anything else that escapes is a bug in winnow. A message is one sentence that
-names the parameter, its owner, what is allowed and what was given; `winnow.checks` writes most of them.
+Everything winnow raises on purpose is a `WinnowError`; the command line turns it into one line on stderr and exit code
+2. Any other exception is a bug in winnow. A message is one sentence that names the parameter, its owner, what is
+allowed and what was given; `winnow.core.checks` writes most of them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ __all__ = [
     "StoreError",
     "UnknownNameError",
     "WinnowError",
-    "reason",
 ]
 
 
 class WinnowError(Exception):
-    """Base of every error a user can put right."""
+    """Base of every error that a user can fix."""
 
 
 class InputError(WinnowError, ValueError):
@@ -38,15 +37,15 @@ class DataError(WinnowError, ValueError):
 
 
 class NotFoundError(WinnowError, FileNotFoundError):
-    """A path or a built-in data set is not there; the message says where winnow looked."""
+    """A path or a built-in data set does not exist; the message says where winnow looked."""
 
 
 class UnknownNameError(WinnowError, LookupError):
-    """A name is not registered; the message offers the nearest known one."""
+    """A name is not registered; the message suggests the nearest known one."""
 
     @classmethod
     def of(cls, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-        """Build the usual sentence for an unknown `name` of a `kind`."""
+        """Build the standard sentence for an unknown `name` of a `kind`."""
         names = sorted(known)
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
         hint = f" (nearest: {near[0]!r})" if near else ""
@@ -54,24 +53,24 @@ class UnknownNameError(WinnowError, LookupError):
 
 
 class NotDefinedError(WinnowError, TypeError):
-    """The method has no meaning for this task or these signals; the message says why."""
+    """The method is not defined for this task or these signals; the message says why."""
 
 
 class DivergedError(WinnowError, ArithmeticError):
-    """Training left the finite numbers; the message says when, and what to change."""
+    """Training produced NaN or infinite values; the message says when, and what to change."""
 
 
 class MissingDependencyError(WinnowError, ImportError):
-    """An optional library is needed; the message says which extra brings it."""
+    """An optional package is needed; the message says which extra installs it."""
 
     @classmethod
     def of(cls, library: str, extra: str, purpose: str) -> MissingDependencyError:
-        """Build the usual sentence for a missing `library`."""
+        """Build the standard sentence for a missing `library`."""
         return cls(f"{purpose} needs {library}; install it with: pip install 'winnow-data[{extra}]'")
 
 
 class StoreError(WinnowError, OSError):
-    """A saved artefact or run directory is damaged, foreign, or made with other settings."""
+    """A saved artefact or run directory is damaged, not winnow's, or made with other settings."""
 
 
 class RunInUseError(WinnowError, RuntimeError):
@@ -79,7 +78,7 @@ class RunInUseError(WinnowError, RuntimeError):
 
 
 def reason(error: Exception) -> str:
-    """The first sentence of an error's text, on one line, without its full stop.
+    """Return the first sentence of an error's text, on one line, without its full stop.
 
     >>> reason(ValueError("magic bytes not found.\\n Either the file is corrupted or it is not parquet."))
     'magic bytes not found'

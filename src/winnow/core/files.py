@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .errors import StoreError
 
-__all__ = ["PART", "atomic", "file_name", "fingerprint", "json_ready", "read_json", "write_json"]
+__all__ = ["PART", "atomic", "file_name", "fingerprint", "plain", "read_json", "write_json"]
 
 
 PART = ".winnow-part"  # how files end that are still being written
@@ -46,10 +47,10 @@ def atomic(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_json(path: str | Path, value: object) -> None:
+def write_json(path: str | Path, value: object, indent: int | None = 1) -> None:
     """Write JSON atomically, keys sorted so that equal content is equal bytes."""
     with atomic(path) as part:
-        part.write_text(json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+        part.write_text(json.dumps(value, indent=indent, sort_keys=True, allow_nan=False) + "\n")
 
 
 def read_json(path: str | Path) -> Any:
@@ -82,14 +83,25 @@ def file_name(name: str) -> str:
     return name if fit == name else f"{fit}~{fingerprint(name)[:10]}"
 
 
-def json_ready(value: Any) -> Any:
-    """A copy in plain values, with None for numbers that JSON cannot hold."""
+def plain(value: Any) -> Any:
+    """A copy in the values that JSON knows: text for anything foreign, None for what is not a finite number.
+
+    >>> import numpy as np
+    >>> plain({"keep": np.float32(0.5), "seeds": (0, 1), "loss": math.nan, "out": Path("run")})
+    {'keep': 0.5, 'seeds': [0, 1], 'loss': None, 'out': 'run'}
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): json_ready(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_ready(item) for item in value]
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return [plain(item) for item in sorted(value)]
     if hasattr(value, "tolist"):
-        return json_ready(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return plain(value.tolist())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    return str(value)

@@ -1,8 +1,7 @@
-"""Progress bars: silent in libraries and off terminals, a rich bar for whoever asks.
+"""Progress bars: silent in libraries and outside terminals, a rich bar on request.
 
-The simple door is `track`; `task` is the full one, for work whose steps are reported by hand. Bars
-appear only inside `shown()` (the command line opens it), only when stderr is a terminal, and only once
-the work has lasted two seconds.
+`track` is the simple form; `task` is for work that reports its steps itself. Bars appear only inside `shown()` (the
+command line opens it), only if stderr is a terminal, and only after two seconds of work.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _wanted: ContextVar[bool] = ContextVar("winnow_progress", default=False)
 
 @contextmanager
 def shown(enabled: bool = True) -> Iterator[None]:
-    """Let bars appear inside this block."""
+    """Let bars appear within this block."""
     token = _wanted.set(enabled)
     try:
         yield
@@ -35,7 +34,7 @@ def shown(enabled: bool = True) -> Iterator[None]:
 
 @contextmanager
 def task(label: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar for one piece of work; call what it yields with the number of steps just finished."""
+    """Show a bar for one piece of work; call the yielded function with the number of steps just finished."""
     if not _wanted.get() or not sys.stderr.isatty():
         yield _ignore
         return
@@ -57,18 +56,18 @@ def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[
 
 
 def _ignore(steps: int) -> None:
-    """Where no bar is shown, progress goes nowhere."""
+    """Ignore progress when no bar is shown."""
 
 
 class _Bar:
-    """A rich bar that draws itself after `PATIENCE` seconds, whether or not anything has moved by then."""
+    """A rich bar that appears after `PATIENCE` seconds, whether or not there was any progress by then."""
 
     def __init__(self, label: str, total: int | None) -> None:
         self._label, self._total, self._done = label, total, 0
         self._over = False
         self._draw: Callable[[int], None] = _ignore
         self._close: Callable[[], None] = lambda: None
-        self._guard = threading.RLock()  # the timer opens the bar from a thread of its own
+        self._guard = threading.RLock()  # the timer opens the bar from another thread
         self._timer = threading.Timer(PATIENCE, self._open)
         self._timer.daemon = True
         self._timer.start()

@@ -10,7 +10,6 @@ page that writes the format down.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar
 
 from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
-from .files import PART, fingerprint, read_json, write_json
+from .files import PART, fingerprint, plain, read_json, write_json
 
 __all__ = ["FORMAT", "Run", "recorded_seconds"]
 
@@ -102,7 +101,7 @@ class Run:
 
     def _open(self, path: Path) -> None:
         about = path / "run.json"
-        wanted = {"format": FORMAT, "settings": json.loads(json.dumps(self.settings, default=str))}
+        wanted = {"format": FORMAT, "settings": plain(self.settings)}
         if about.exists():
             found = _about(path)
             changed = sorted(

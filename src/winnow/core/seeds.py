@@ -1,7 +1,7 @@
-"""One seed, many independent random streams, each known by its name.
+"""One seed, many independent random streams, each identified by its names.
 
-A stream depends on the seed and the words that name it and on nothing else, so that adding a step, a
-worker or another seed never shifts the numbers that an existing step draws.
+A stream depends only on the seed and its names, so that adding a step, a worker or another seed never changes the
+numbers that an existing step draws.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _entropy(seed: int, names: tuple[str | int, ...]) -> list[int]:
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """A generator of its own for the words in `names`.
+    """Return a separate generator for the given names.
 
     >>> bool(stream(0, "batches", 3).random() == stream(0, "batches", 3).random())
     True
@@ -36,12 +36,12 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def number(seed: int, *names: str | int) -> int:
-    """A seed in [0, 2**63) for libraries that want a number (torch, faiss, scikit-learn)."""
+    """Return a seed in [0, 2**63) for libraries that need a number (torch, faiss, scikit-learn)."""
     return int(stream(seed, *names).integers(0, 2**63 - 1))
 
 
 def several(owner: str, seeds: object, low: int = 1) -> list[int]:
-    """Seeds of repeated trainings, from a count or from the seeds themselves, in increasing order."""
+    """Return the seeds of repeated trainings, from a count or from the seeds themselves, in increasing order."""
     if isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes)):
         numbers = sorted(integer("seeds", owner, item, low=0) for item in seeds)
         if len(numbers) < low or len(set(numbers)) != len(numbers):

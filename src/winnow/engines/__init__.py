@@ -1,4 +1,7 @@
-"""Where work runs. `Local` uses the cores of this machine; `run_jobs` makes any engine resumable."""
+"""Engines: where work runs. `Local` uses the cores of this machine; `run_jobs` makes any engine resumable.
+
+To add an engine: write a class with the `map` method of `jobs.Engine`.
+"""
 
 from __future__ import annotations
 

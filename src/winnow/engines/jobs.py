@@ -1,4 +1,4 @@
-"""Jobs: steps of a run that may be made side by side, each kept as soon as it is finished."""
+"""Jobs: steps of a run that may run in parallel, each stored as soon as it finishes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Job(Generic[T]):
-    """One step of a run: its name, what to hand to the function, what it depends on, where it is kept."""
+    """One step of a run: its name, the argument of the function, what it depends on, where it is stored."""
 
     name: str
     item: T
@@ -36,7 +36,28 @@ class Job(Generic[T]):
 def run_jobs(
     run: Run, engine: Engine, function: Callable[[T], R], jobs: Sequence[Job[T]], kind: type[R], label: str
 ) -> list[R]:
-    """Results of all jobs, in order: finished ones loaded, missing ones made by the engine and kept one by one."""
+    """Return the results of all jobs in order: finished ones are loaded, missing ones are run and stored one by one.
+
+    Parameters
+    ----------
+    run
+        The run directory.
+    engine
+        Where the missing jobs run.
+    function
+        Computes the result of a job from its argument.
+    jobs
+        The jobs.
+    kind
+        The type of the results, which can be saved and loaded.
+    label
+        Text of the progress bar.
+
+    Returns
+    -------
+    list
+        One result per job.
+    """
     results: list[R | None] = [run.get(job.name, kind, key=job.key) for job in jobs]
     missing = [index for index, found in enumerate(results) if found is None]
     with task(label, len(jobs)) as advance:

@@ -1,8 +1,8 @@
 """The engine for one machine: a pool of processes, each with a fixed number of threads.
 
-The number of threads belongs to the result (sums are split between threads, and rounding follows), the
-number of workers does not. So every task runs with `threads` threads, one unless asked otherwise, whether
-it runs in a worker or in this process, and the same seed gives the same bits on any number of workers.
+The number of threads affects the result (sums are split between threads, which changes rounding), the number of
+workers does not. So every task runs with `threads` threads, in a worker or in this process, and the same seed gives the
+same bits with any number of workers.
 
 Workers are joblib's: started once, reused, and able to receive functions and models defined in a script or
 a notebook, without a `__main__` guard.
@@ -35,9 +35,19 @@ class Local:
     Parameters
     ----------
     workers
-        Processes; None takes as many as there are cores, and no more than there are tasks.
+        Number of processes; None uses one per core, and never more than there are tasks.
     threads
-        Threads of each task. More than one may change the last bits of a result.
+        Threads per task. More than one may change the last bits of a result.
+
+    Raises
+    ------
+    InputError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> [(index, result) for index, result, seconds in Local(workers=1).map(abs, [-1, -2])]
+    [(0, 1), (1, 2)]
     """
 
     workers: int | None = None
@@ -49,7 +59,20 @@ class Local:
         checks.integer("threads", "Local", self.threads, low=1)
 
     def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R, float]]:
-        """Yield (index, result, seconds) of each item as it finishes."""
+        """Yield (index, result, seconds) of each item as it finishes.
+
+        Parameters
+        ----------
+        function
+            Called once per item.
+        items
+            The arguments.
+
+        Raises
+        ------
+        WinnowError
+            If a worker process was killed.
+        """
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         wanted = self.workers if self.workers is not None else max(1, cores // self.threads)
         workers = min(wanted, len(items))
@@ -73,7 +96,7 @@ def _pooled(
             yield from done
         except TerminatedWorkerError:
             raise WinnowError(
-                "a worker process was killed, most likely for want of memory; finished steps are "
+                "a worker process was killed, most likely because memory ran out; finished steps are "
                 "kept: run again with fewer workers."
             ) from None
 
@@ -88,7 +111,7 @@ def _timed(function: Callable[[T], R], item: T, index: int, threads: int) -> tup
 
 @cache
 def _warm_up() -> None:
-    """Load what torch loads behind the first optimiser, seconds of it, before the clock of any task starts."""
+    """Load what torch imports with the first optimiser, which takes seconds, before any task is timed."""
     import torch
 
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1).zero_grad()
@@ -96,7 +119,7 @@ def _warm_up() -> None:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Give torch `count` threads inside the block."""
+    """Let torch use `count` threads within the block."""
     import torch
 
     before = torch.get_num_threads()
@@ -108,7 +131,30 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def engine_of(owner: str, engine: Any) -> Engine:
-    """The engine, this machine if none is given."""
+    """Return the engine; this machine if None is given.
+
+    Parameters
+    ----------
+    owner
+        The calling function, named in errors.
+    engine
+        An engine or None.
+
+    Returns
+    -------
+    Engine
+        The engine.
+
+    Raises
+    ------
+    InputError
+        If `engine` has no `map` method.
+
+    Examples
+    --------
+    >>> engine_of("observe", None)
+    Local(workers=None, threads=1)
+    """
     if engine is None:
         return Local()
     if not callable(getattr(engine, "map", None)):
@@ -117,5 +163,5 @@ def engine_of(owner: str, engine: Any) -> Engine:
 
 
 def describe(engine: Any) -> dict[str, Any]:
-    """What of an engine belongs in provenance: the threads, not the workers."""
+    """The part of an engine that belongs in provenance: the threads, not the workers."""
     return {"threads": getattr(engine, "threads", 1)}

@@ -1,1 +1,1 @@
-"""Proof: retraining on subsets, the cost ledger, paired comparisons. Knows nothing of scores or selectors."""
+"""Evaluation: retraining on subsets, costs, paired comparisons. It does not depend on scores or selectors."""

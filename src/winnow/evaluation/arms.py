@@ -15,7 +15,7 @@ from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name, plain
 from ..core.seeds import stream
 from .retrain import Training
 
@@ -28,7 +28,7 @@ SOFT = "soft"
 
 @dataclass(frozen=True, eq=False)
 class PlannedArm:
-    """An arm and what it trains on under each seed."""
+    """An arm and its training set per seed."""
 
     arm: Arm
     subsets: Mapping[int, Subset]
@@ -36,7 +36,7 @@ class PlannedArm:
     soft: bool = False
 
     def training(self, seed: int) -> Training:
-        """Its training under one seed."""
+        """Return its training under one seed."""
         return Training(self.arm.name, self.subsets[seed], seed, f"study/trainings/{self.folder}", self.soft)
 
 
@@ -51,7 +51,7 @@ def plan(
     costs: Mapping[str, Mapping[str, float]],
     soft: SoftLabels | None = None,
 ) -> list[PlannedArm]:
-    """All arms: full, random from the largest size to the smallest, the subsets in the order given, the soft ones."""
+    """Return all arms: full, random from the largest size to the smallest, the subsets as given, the soft ones."""
     given = _given(source, subsets, seeds)
     for name in costs:
         if name not in given:
@@ -64,12 +64,12 @@ def plan(
     if random:
         sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
         if full and len(source) in sizes:
-            baselines[len(source)] = FULL  # a random draw of everything is everything
+            baselines[len(source)] = FULL  # a random draw of all examples is the full data
         baselines |= _random_names(sizes - set(baselines), len(source))
         for size in sorted(sizes, reverse=True):
             if baselines[size] != FULL:
                 draws = {number: _draw(source, size, seed, number) for number in seeds}
-                # The folder names the count: another size added later must not rename it.
+                # The folder is named by the count, so that adding another size later does not rename it.
                 planned.append(_arm(source, baselines[size], "random", draws, f"{RANDOM}@{size}"))
     for name, by_seed in given.items():
         size = len(next(iter(by_seed.values())))
@@ -90,7 +90,7 @@ def plan(
 
 
 def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
-    """Soft labels with columns in the order of the source's classes, or a refusal of those that do not fit."""
+    """Return soft labels with columns in the order of the source's classes; raise if they do not fit."""
     if soft is None:
         return None
     if not isinstance(soft, SoftLabels):
@@ -107,7 +107,7 @@ def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
 
 
 def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedArm]:
-    """Each arm but full once more, to be trained on soft labels."""
+    """Repeat each arm except full, with soft labels."""
     names = {one.arm.name for one in planned}
     paid = {"targets": soft.seconds, "pretrain": soft.prior_seconds}
     made = []
@@ -128,18 +128,18 @@ def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedA
         baseline = one.arm.name if random else one.arm.baseline
         if not random and baseline is not None:
             baseline = None if baseline == FULL else f"{SOFT} {baseline}"  # full is not trained on soft labels
-        known = random or bool(one.arm.selection)  # a sum of which a part is unknown is unknown
+        known = random or bool(one.arm.selection)  # a sum with an unknown part is unknown
         cost = {**one.arm.selection} if known else {}
         for stage, seconds in paid.items() if known else ():
             cost[stage] = cost.get(stage, 0.0) + seconds
         arm = replace(one.arm, name=name, kind="subset", baseline=baseline, selection=cost)
-        # A folder that no name of a subset can have: see `file_name`.
+        # A folder that no subset's name can produce: see `file_name`.
         made.append(PlannedArm(arm, one.subsets, f"{SOFT}~{one.folder}", soft=True))
     return made
 
 
 def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, dict[int, Subset]]:
-    """The subsets of each arm by seed, checked."""
+    """Check the subsets; return those of each arm by seed."""
     if not isinstance(subsets, Mapping):
         raise InputError(
             "subsets of evaluate must be a mapping from names to Subsets, such as {'mine': subset}; got "
@@ -161,7 +161,7 @@ def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, d
 
 
 def _by_seed(name: str, value: object, seeds: Sequence[int]) -> dict[int, Subset]:
-    """One Subset for each seed: the same, or each seed its own."""
+    """Return one Subset per seed: the same for all, or one each."""
     owner = f"subsets of evaluate: {name!r}"
     found: dict[Any, Any]
     if isinstance(value, Subset):
@@ -196,20 +196,20 @@ def _check(source: Source, name: str, subset: Subset) -> None:
 
 
 def _random_names(sizes: set[int], total: int) -> dict[int, str]:
-    """`random@FRACTION` for each size, `random@COUNT` for sizes whose fractions round alike."""
+    """`random@FRACTION` for each size, `random@COUNT` for sizes whose fractions round to the same."""
     short = {size: f"{size / total:.3g}" for size in sizes}
     alike = [text for text in short.values() if list(short.values()).count(text) > 1]
     return {size: f"{RANDOM}@{size if text in alike else text}" for size, text in short.items()}
 
 
 def _draw(source: Source, size: int, seed: int, number: int) -> Subset:
-    """A fresh random subset; drawn in canonical order, so that the order of the source has no say."""
+    """Draw a new random subset, in canonical order, so that the order of the source does not matter."""
     rng = stream(seed, "random arm", size, number)
     return Subset(source.ids[source.order[rng.choice(len(source), size, replace=False)]])
 
 
 def cost_of(owner: str, name: str, stages: object) -> dict[str, float]:
-    """What an arm cost, by stage."""
+    """Check and return the cost of an arm by stage."""
     if not isinstance(stages, Mapping):
         raise InputError(f"costs of {owner} must map {name!r} to seconds by stage; got {type(stages).__name__}.")
     for stage in stages:
@@ -234,8 +234,8 @@ def _arm(
     if source.task == "classification" and source.labels is not None:
         labels = source.labels
         balance = float(np.mean([class_balance(labels[s.indices(source)], len(source.classes)) for s in different]))
-    # Subsets drawn anew each seed have as many certificates, and none speaks for the arm.
-    certificate = json_ready(dict(different[0].certificate)) if len(different) == 1 else {}
+    # Subsets drawn per seed have different certificates, none of which represents the arm.
+    certificate = plain(different[0].certificate) if len(different) == 1 else {}
     return PlannedArm(
         Arm(name, kind, size, size / len(source), baseline, balance, dict(cost or {}), certificate), subsets, folder
     )

@@ -1,8 +1,8 @@
-"""Estimators of scikit-learn in the place of a network: the same arms, seeds, test sets and marks, no recipe.
+"""Scikit-learn estimators instead of a network: the same arms, seeds, test sets and metrics, but no recipe.
 
 Inputs and regression targets are standardised as for a network, and each example is one row. Weights are divided by
-their mean before `fit` gets them, as for a network: a weighted arm then weighs as much in all as one without weights of
-its size, and a penalty is as strong in both. Weights that are all the same are no weights.
+their mean before they are passed to `fit`, as for a network: the total weight of a weighted arm is then that of an
+unweighted arm of the same size, and a penalty is equally strong in both. Equal weights count as no weights.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Answer = Callable[[Feed], NDArray[np.float64]]
 
 
 def is_estimator(model: object) -> bool:
-    """Whether a model is one of scikit-learn's kind rather than a network."""
+    """Whether a model is a scikit-learn estimator rather than a network."""
     wanted = all(callable(getattr(model, name, None)) for name in ("fit", "predict", "get_params"))
     return wanted and not isinstance(model, type) and not hasattr(model, "state_dict")
 
 
 def describe(model: Any) -> Any:
-    """What a model is, in plain values; a network as `models` describes it."""
+    """Describe a model in plain values; a network as `models` describes it."""
     if not is_estimator(model):
         return describe_network(model)
     given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
@@ -43,18 +43,18 @@ def describe(model: Any) -> Any:
 
 
 def check(source: Source, model: Any, *, recipe: object, match_iterations: float, by_weight: bool) -> None:
-    """Refuse an estimator that the study asked for cannot be made with.
+    """Raise if the requested study cannot be made with this estimator.
 
     Parameters
     ----------
     source
-        What it is to learn.
+        The training data.
     model
         The estimator.
     recipe, match_iterations
-        As given to `evaluate`; both are about steps, and an estimator has none.
+        As given to `evaluate`; both are about steps, which an estimator does not have.
     by_weight
-        Whether weights are to be given to its `fit`.
+        Whether weights will be passed to its `fit`.
     """
     from sklearn.base import is_classifier, is_regressor
     from sklearn.utils.validation import has_fit_parameter
@@ -79,20 +79,20 @@ def check(source: Source, model: Any, *, recipe: object, match_iterations: float
 def fitted(
     model: Any, feed: Feed, seed: int, weights: NDArray[np.float64] | None, weighting: str
 ) -> tuple[float, Answer]:
-    """Seconds of fitting a fresh copy, and how to ask it: for outputs in a feed's canonical order, logits for classes.
+    """Fit a copy; return the seconds and a function that gives its outputs on a feed, as logits for classes.
 
     Parameters
     ----------
     model
-        The estimator, which is left as it is.
+        The estimator, which is not changed.
     feed
         The training set.
     seed
-        Every `random_state` it has, and the draws.
+        Sets every `random_state` it has, and the draws.
     weights
-        How much each example counts, in the feed's canonical order.
+        Weights of the examples, in the feed's canonical order.
     weighting
-        `loss` gives them to `fit`, divided by their mean; `draw` draws as many rows by weight as there are.
+        `loss` passes them to `fit`, divided by their mean; `draw` draws as many rows by weight as there are.
     """
     from sklearn.base import clone
     from threadpoolctl import threadpool_limits

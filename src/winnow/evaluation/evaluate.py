@@ -1,9 +1,8 @@
-"""evaluate: train on subsets, on random ones of the same size and on everything, and compare seed by seed.
+"""`evaluate`: train on subsets, on random subsets of the same size and on all the data, and compare seed by seed.
 
-For every seed all arms start from the same weights, so differences are paired by seed and the luck of an
-initialisation cancels. Random is drawn anew for each seed, at the budget and the number of optimiser steps
-of the subset it is the baseline of. Nothing here knows how a subset was chosen: every method is retrained on
-the same path.
+For every seed all arms start from the same weights, so differences are paired by seed and the luck of the
+initialisation cancels. Random subsets are drawn for each seed, with the same size and number of optimiser steps as the
+subset they are the baseline of. Nothing here knows how a subset was chosen: every method is retrained in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import json_ready
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines import Engine, engine_of
@@ -60,60 +58,68 @@ def evaluate(
     engine: Engine | None = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Study:
-    """Retrain on subsets and compare with random ones and with everything.
+    """Retrain on subsets and compare with random subsets and with all the data.
 
     Parameters
     ----------
     source
         The training data the subsets were chosen from, labelled or with a regression target.
     subsets
-        What to compare, by name. A method that draws anew may give one Subset a seed, in a sequence or by
-        seed. The names `full` and `random...` are taken.
+        What to compare, by name. For a method with random draws, pass one Subset per seed, in a sequence or keyed by
+        seed. The names `full` and `random...` are reserved.
     test
-        The test set; or several by name, of which the first is the one that claims are made on. How many of
-        its examples are also in the source (by id, where ids are made from content) is noted in the
-        provenance under `overlap`.
+        The test set; or several by name, of which the first is the one that conclusions are based on. The number of
+        its examples that are also in the source (by id, if ids are made from content) is stored in the provenance
+        under `overlap`.
     model
-        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed), a
-        function that makes one, or an estimator of scikit-learn, of which each training fits a fresh copy, its
-        `random_state` set by the seed. An estimator has neither recipe nor iterations, and gets weights as
-        `sample_weight`. `wn.models.Frozen(backbone)` trains a linear head on the backbone's features, which are
-        computed once for all arms and standardised by each arm's own examples.
+        Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,
+        or a scikit-learn estimator, of which each training fits a copy with its `random_state` set by the seed. An
+        estimator has neither recipe nor iterations, and gets weights as `sample_weight`. `wn.models.Frozen(backbone)`
+        trains a linear head on the backbone's features, which are computed once for all arms and standardised by each
+        arm's own examples.
     recipe
         How to train a network.
     seeds
-        How many trainings of each arm, or their seeds.
+        The number of trainings per arm, or their seeds.
     match_iterations
-        0 trains every arm for the same epochs, 1 for the same number of optimiser steps, in between in
-        between.
+        0 trains every arm for the same epochs, 1 for the same number of optimiser steps; values in between interpolate.
     weighting
         How the weights of a weighted subset are used: `loss` multiplies losses by the weights over their mean, `draw`
-        draws examples by weight, as often in an epoch as there are examples. Steps and learning rates are the same;
-        a subset without weights is trained the same either way.
+        draws examples by weight, as many per epoch as there are examples. Steps and learning rates are the same; a
+        subset without weights is trained the same either way.
     soft
-        Probabilities of the classes to learn in place of labels (`wn.relabel.soft_labels`). Each subset and each random
-        one is then trained a second time, from the same weights and on the same batches, as the arm `soft ...`; full
-        stays with its labels. Marks are always against the labels of the test set. The baseline of a subset under soft
-        labels is the random one under soft labels, whose own is the random one under labels.
+        Class probabilities to train on instead of labels (`wn.relabel.soft_labels`). Each subset and each random subset
+        is then trained a second time, from the same weights and on the same batches, as the arm `soft ...`; full is
+        trained on its labels only. The metric always uses the labels of the test set. The baseline of a subset with
+        soft labels is the random one with soft labels, whose own baseline is the random one with labels.
     random
-        Whether to add, for each size, a random subset of that size, drawn anew for each seed.
+        Whether to add, for each size, a random subset of that size, drawn per seed.
     full
         Whether to add the full data.
     seed
-        Decides everything random together with `seeds`.
+        Seed of everything random, together with `seeds`.
     out
-        A run directory. Finished trainings are kept in it one by one, so that a study that is repeated, or
-        asked for with more seeds or arms, trains only what is missing; the study lies in `out`/study.
+        A run directory. Finished trainings are stored in it one by one, so that a study that is repeated, or extended
+        by seeds or arms, trains only what is missing; the study is in `out`/study.
     engine
         Where trainings run.
     costs
-        What each subset cost to find: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
-        `pretrain`), for the ledger. What `soft` took is added to the arms that use it.
+        The cost of finding each subset: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
+        `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
 
     Returns
     -------
     Study
-        What was asked for in this call, whatever else the run directory holds.
+        The arms and seeds requested in this call, whatever else the run directory holds.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or a subset, test set or model does not fit the source.
+    NotDefinedError
+        If the source has no labels and no regression target.
+    DivergedError
+        If a training diverges.
     """
     trainable("evaluate", source)
     tests = exams("evaluate", source, test)
@@ -173,7 +179,7 @@ def evaluate(
 def _learned(
     source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
 ) -> tuple[Source, dict[str, Source], Any]:
-    """What is trained and tested on, and the model: a linear one on features where the network is frozen."""
+    """Return the training data, test data and model: a linear model on features if the network is frozen."""
     if is_estimator(model):
         return source, tests, model
     if not isinstance(model, Frozen):
@@ -185,7 +191,7 @@ def _learned(
 
 
 def network_of(source: Source, model: Any) -> Any:
-    """The model with `auto` resolved, built once so that one that does not fit is refused before any training."""
+    """Return the model with `auto` resolved, built once so that one that does not fit raises before any training."""
     network = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
     build(network, classes=source.outputs, shape=source.shape)
     return network
@@ -200,7 +206,7 @@ def study_of(
     match_iterations: float,
     provenance: dict[str, Any],
 ) -> Study:
-    """The study made of finished trainings, which are given by arm and seed."""
+    """Make the study from finished trainings, given by arm and seed."""
     outcomes = []
     for arm in arms:
         for number in seeds:
@@ -230,7 +236,7 @@ def study_of(
 
 
 def note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
-    """Say so where more test examples are training examples too than stray duplicates would explain."""
+    """Warn if more test examples are also in the training data than stray duplicates would explain."""
     for name, count in shared.items():
         if count is not None and count > 0.01 * len(tests[name]):
             warnings.warn(
@@ -258,7 +264,7 @@ def _provenance(
         "tests": {name: found.provenance for name, found in tests.items()},
         "subsets": {planned.arm.name: _origin(planned) for planned in chosen},
     }
-    return json_ready(record("evaluate", parameters, inputs))  # type: ignore[no-any-return]
+    return record("evaluate", parameters, inputs)
 
 
 def _origin(planned: PlannedArm) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Sources seen through a frozen network: the same examples and targets, each a row of features, computed once.
+"""Sources as features of a frozen network: the same examples and targets, one row of features each, computed once.
 
-Inputs are scaled as the network wants them, or by the training data, test sets by the same numbers. Features are taken
-in eval mode and without augmentation, in the order of ids, so that the order of a source changes no bit.
+Inputs are scaled as the network expects, or by the training data, and test sets by the same numbers. Features are
+computed in eval mode and without augmentation, in the order of ids, so that the order of a source changes no bit.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..training.loop import device_of
 
 __all__ = ["featured"]
 
-BATCH = 512  # examples at a time
+BATCH = 512  # examples per forward pass
 
 
 @dataclass(frozen=True)
 class _Features:
-    """Reads features, all of which are computed when the first is asked for."""
+    """Reads features, all of which are computed on first use."""
 
     source: Source
     network: Frozen
@@ -65,18 +65,18 @@ class _Features:
 def featured(
     owner: str, source: Source, tests: Mapping[str, Source], network: Frozen
 ) -> tuple[Source, dict[str, Source]]:
-    """The training data and the test sets as tables of features.
+    """Return the training data and the test sets as tables of features.
 
     Parameters
     ----------
     owner
-        The public function, for refusals.
+        The calling public function, named in errors.
     source
         The training data.
     tests
         The test sets by name.
     network
-        What gives the features.
+        The network that computes the features.
     """
     width = network.width(source.shape, owner)
     scaling = scaling_given(owner, source, network.mean, network.std) or Scaling.of(source)

@@ -1,11 +1,11 @@
-"""Where to look next: a curve fitted through what a search has measured.
+"""Where a search should look next: a curve fitted to what it has measured.
 
 Loss against the fraction kept, f, is modelled as
 
     loss(f) = a (f^-b - 1),      a >= 0, b > 0,
 
-zero at f = 1 and rising as less is kept, fast where b is large. For each b of a grid the best a has a closed
-form; the pair with the least squared error wins.
+zero at f = 1 and rising as less is kept, fast if b is large. For each b of a grid the best a has a closed form; the
+pair with the smallest squared error is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LossCurve:
         return float(self.a * (fraction**-self.b - 1))
 
     def fraction(self, loss: float) -> float:
-        """The fraction at which the curve reaches a loss; 0 where it never does, 1 where it is there already."""
+        """The fraction at which the curve reaches a loss; 0 if it never does, 1 if it is already there."""
         if loss <= 0:
             return 1.0
         if self.a <= 0:
@@ -41,7 +41,7 @@ class LossCurve:
 
 
 def fit(fractions: Sequence[float], losses: Sequence[float]) -> LossCurve:
-    """The curve of least squared error; with one point b = 1, as one point says nothing of the shape."""
+    """Fit the curve by least squares; with a single point b = 1, since one point does not show the shape."""
     f, y = np.asarray(fractions, dtype=np.float64), np.asarray(losses, dtype=np.float64)
     best = LossCurve(0.0, 1.0)
     least = np.inf

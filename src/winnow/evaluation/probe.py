@@ -1,13 +1,13 @@
-"""probe: how much a linear model can read from frozen representations, backbone against backbone, seed by seed.
+"""`probe`: how well a linear model does on frozen representations, one backbone against another, seed by seed.
 
-Features of the training and test data are computed once for each backbone, in eval mode and without augmentation. They
-are standardised, column by column, by the training data: Adam moves each weight by about its rate a step whatever the
-scale of the features, so that without it a backbone with small features would look worse only for that. A linear head
-(softmax for classes, least squares for a regression) is then trained on them by the one loop, with Adam at a constant
-rate for a number of epochs fixed beforehand. The labels of a test set measure and choose nothing: neither the epoch
-nor the rate.
+Features of the training and test data are computed once per backbone, in eval mode and without augmentation. They are
+standardised, column by column, by the training data. Without that, a backbone with small features would look worse
+only for its scale, because Adam moves each weight by about its learning rate per step whatever the scale. A linear head
+(softmax for classes, least squares for a regression) is then trained on them by the common loop, with Adam at a
+constant rate for a fixed number of epochs. The labels of a test set are used only to measure, never to choose: neither
+the epoch nor the rate.
 
-For each seed all arms have the same initial weights (where features are equally many) and the same batches.
+For each seed all arms have the same initial weights (if they have the same number of features) and the same batches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core import checks
 from ..core.errors import InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines import Engine, engine_of
@@ -61,30 +61,38 @@ def probe(
     source
         The labelled data that heads are trained on.
     backbones
-        By name: a torch module that gives one row of features an example; `wn.models.Frozen`, which can say which
-        layer and how inputs are scaled; or what `wn.relabel.accelerate` returned. One for all seeds, or one a seed
-        in a sequence or by seed. With one for all, seeds vary the head alone, and intervals say nothing of the luck
-        of the backbone's own training.
+        By name: a torch module that gives one row of features per example; `wn.models.Frozen`, which can set the layer
+        and the scaling of inputs; or a result of `wn.relabel.accelerate`. One for all seeds, or one per seed in a
+        sequence or keyed by seed. With one for all, seeds vary only the head, and intervals do not include the
+        variation from the backbone's own training.
     test
-        The test set, or several by name, of which the first is the one that claims are made on.
+        The test set, or several by name, of which the first is the one that conclusions are based on.
     seeds
-        How many heads for each backbone, or their seeds.
+        The number of heads per backbone, or their seeds.
     epochs, lr, batch
-        Of the head's training. Adam moves a weight by at most about `lr` a step, so that few examples need many epochs.
+        For the training of the head. Adam moves a weight by at most about `lr` per step, so few examples need many
+        epochs.
     costs
-        What each backbone cost: seconds by stage (`targets`, `pretrain`), for the ledger.
+        The cost of each backbone: seconds by stage (`targets`, `pretrain`), for the cost table.
     seed
-        Decides everything random together with `seeds`.
+        Seed of everything random, together with `seeds`.
     out
-        A run directory. Finished heads are kept in it one by one; the study lies in `out`/study.
+        A run directory. Finished heads are stored in it one by one; the study is in `out`/study.
     engine
         Where heads are trained. Features are computed in this process.
 
     Returns
     -------
     Study
-        One arm a backbone. Seconds are those of the head, features not counted. `study.versus(a, b)` is the difference
-        of two backbones, paired by seed.
+        One arm per backbone. Seconds are those of the head, without the features. `study.versus(a, b)` is the
+        difference of two backbones, paired by seed.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or a backbone or test set does not fit the source.
+    NotDefinedError
+        If the source has no labels and no regression target.
     """
     trainable("probe", source)
     tests = exams("probe", source, test)
@@ -136,7 +144,7 @@ def _recipe(epochs: object, lr: object, batch: object) -> Recipe:
 
 
 def _arms(backbones: object, seeds: Sequence[int]) -> dict[str, dict[int, Frozen]]:
-    """The backbones of each arm by seed, checked."""
+    """Check the backbones; return those of each arm by seed."""
     if not isinstance(backbones, Mapping) or not backbones:
         got = "an empty mapping" if isinstance(backbones, Mapping) else type(backbones).__name__
         raise InputError(
@@ -176,7 +184,7 @@ def _by_seed(owner: str, value: object, seeds: Sequence[int]) -> dict[int, Froze
 
 
 def _frozen(value: object) -> Frozen | None:
-    """A module, a Frozen or something that has a backbone, as a Frozen; None if it is none of these."""
+    """Return a module, a Frozen or something with a backbone as a Frozen; None if it is none of these."""
     if isinstance(value, Frozen):
         return value
     module = value if isinstance(value, torch.nn.Module) else getattr(value, "backbone", None)
@@ -184,7 +192,7 @@ def _frozen(value: object) -> Frozen | None:
 
 
 def _groups(by_seed: Mapping[int, Frozen]) -> list[tuple[Frozen, list[int]]]:
-    """Each backbone with the seeds it serves, so that its features are computed once."""
+    """Group the seeds by backbone, so that the features of each are computed once."""
     groups: dict[Any, tuple[Frozen, list[int]]] = {}
     for number, network in by_seed.items():
         same = id(network.backbone), network.layer, str(network.mean), str(network.std)
@@ -218,4 +226,4 @@ def _provenance(
         "tests": {name: found.provenance for name, found in tests.items()},
         "backbones": networks,
     }
-    return json_ready(record("probe", parameters, inputs))  # type: ignore[no-any-return]
+    return record("probe", parameters, inputs)

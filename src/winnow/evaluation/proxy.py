@@ -1,7 +1,7 @@
-"""proxy: does a search over networks on a small set find what a search on the full data finds?
+"""`proxy`: does a search over networks on a small set find what a search on the full data finds?
 
-Every network of a space is trained on the full data and on each proxy set, seed by seed, through `evaluate`; what is
-made of the results is `ProxyStudy`'s.
+Every network of a space is trained on the full data and on each proxy set, seed by seed, by `evaluate`; `ProxyStudy`
+analyses the results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..artefacts import Source, Study, record
 from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
 from ..core import checks
 from ..core.errors import DivergedError, InputError
-from ..core.files import file_name, json_ready
+from ..core.files import file_name, plain
 from ..core.progress import track
 from ..core.run import Run
 from ..core.seeds import several
@@ -46,37 +46,49 @@ def proxy(
     engine: Engine | None = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
 ) -> ProxyStudy:
-    """Search a space of networks on small sets and on the full data, and compare what is found.
+    """Search a space of networks on small sets and on the full data, and compare the results.
 
     Parameters
     ----------
     source
         The full data that the subsets were chosen from.
     subsets
-        The proxy sets by name, as `evaluate` takes them: each a Subset, or one a seed.
+        The proxy sets by name, as for `evaluate`: each a Subset, or one per seed.
     test
-        Test data, divided in two halves by id and class, whatever its order: `choose` ranks networks, `judge` measures
-        them. Or a mapping that gives these two.
+        Test data, split into two halves by id and class, independent of its order: `choose` ranks networks, `judge`
+        measures them. Or a mapping with these two.
     networks
-        The space: names that `models.build` takes, or models by name, at least three; `models.small_networks()` unless
-        given.
+        The space: names that `models.build` takes, or models by name, at least three; if not given,
+        `models.small_networks()`.
     recipe
-        How to train them all.
+        How to train all of them.
     seeds
-        How many trainings of each network on each set, or their seeds. One seed has no noise ceiling.
+        The number of trainings of each network on each set, or their seeds. With one seed there is no noise ceiling.
     match_iterations
-        0 trains on every set for the same epochs, 1 for the same number of steps; a proxy saves time below 1 only.
+        0 trains on every set for the same epochs, 1 for the same number of steps; a proxy saves time only below 1.
     random
-        Whether to add a random subset for each size, drawn anew for each seed.
+        Whether to add a random subset for each size, drawn per seed.
     seed
-        Decides everything random together with `seeds`.
+        Seed of everything random, together with `seeds`.
     out
-        A run directory: each network has its study in a folder of its own, so that a search that was stopped goes on,
-        and one with more networks, seeds or subsets trains only what is missing.
+        A run directory: each network has its study in a separate folder, so that a stopped search resumes, and one with
+        more networks, seeds or subsets trains only what is missing.
     engine
         Where trainings run.
     costs
-        What each subset cost to find: seconds by stage, as for `evaluate`. Counted once for the whole search.
+        The cost of finding each subset: seconds by stage, as for `evaluate`. Counted once for the whole search.
+
+    Returns
+    -------
+    ProxyStudy
+        Rank correlations, the network each set would choose, and the time saved.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or there are fewer than three networks.
+    DivergedError
+        If a training diverges.
     """
     trainable("proxy", source)
     tests = _halves(source, test)
@@ -90,10 +102,10 @@ def proxy(
         raise InputError("subsets of proxy must be a mapping from names to Subsets, at least one.")
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of proxy must map subsets to seconds by stage; got {type(costs).__name__}.")
-    for model in filter(is_estimator, space.values()):  # before networks are trained that stand before it
+    for model in filter(is_estimator, space.values()):  # checked before any network is trained
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False)
     settings = {
-        "networks": {name: json_ready(describe(model)) for name, model in space.items()},
+        "networks": {name: plain(describe(model)) for name, model in space.items()},
         "recipe": how.settings(),
         "seeds": numbers,
         "match_iterations": float(match_iterations),
@@ -122,7 +134,7 @@ def proxy(
             except DivergedError as error:
                 raise DivergedError(f"network {name!r} of proxy, {error}") from None
         inputs = next(iter(studies.values())).provenance["inputs"]
-        found = ProxyStudy(studies, json_ready(record("proxy", settings, inputs)))
+        found = ProxyStudy(studies, record("proxy", settings, inputs))
         return run.put("proxy", found, 0.0, key=found.provenance)
 
 
@@ -144,7 +156,7 @@ def _halves(source: Source, test: object) -> dict[str, Source]:
 
 
 def _space(source: Source, networks: object) -> dict[str, Any]:
-    """The networks by name, each built once so that one that does not fit is refused before any training."""
+    """Return the networks by name, each built once so that a model that does not fit raises before any training."""
     if networks is None:
         networks = small_networks()
     if isinstance(networks, Mapping):

@@ -1,10 +1,10 @@
-"""One training of a study or a search: train on some examples, measure on others, keep what was measured.
+"""One training of a study or a search: train on some examples, measure on others, store the measurements.
 
-Everything that is retrained to prove something goes through `retrain`, whichever method chose the examples.
-A training is a step of a run: its key is a fingerprint of all that its result depends on, so that a study
-that grows by seeds, arms or methods trains only what it has not trained before.
+Every retraining goes through `retrain`, whichever method chose the examples. A training is a step of a run: its key is
+a fingerprint of everything its result depends on, so that a study extended by seeds, arms or methods trains only what
+is missing.
 
-Each test example gets a quality q_i: 1 where the prediction is right and 0 where it is wrong; for regression
+Each test example gets a quality q_i: 1 if the prediction is right and 0 if it is wrong; for regression
 
     q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
 
@@ -41,31 +41,31 @@ __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
 
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """What all trainings of a comparison share.
+    """The settings that all trainings of a comparison share.
 
     Parameters
     ----------
     source
-        Everything there is to train on.
+        All the training data.
     tests
-        What to measure on, with the classes of the source.
+        The test sets, with the classes of the source.
     model
         Name of a network, a torch module (its architecture), a function that makes one, or an estimator.
     recipe
         How to train.
     match_iterations
-        0: the recipe's epochs on any subset; 1: as many steps as on everything.
+        0: the recipe's epochs on any subset; 1: as many steps as on the full data.
     seed
-        Decides, together with the training's own seed, initial weights, shuffles and augmentation.
+        Seed, together with the training's own seed, of initial weights, shuffles and augmentation.
     purpose
-        Keeps the random streams of a search and of a study apart, so that a study is no repetition of the
-        very trainings a search chose by.
+        Separates the random streams of a search from those of a study, so that a study does not repeat the trainings
+        that a search chose by.
     keep_examples
         Whether to keep the q_i.
     weighting
         How weights of a subset are used: `loss` or `draw`.
     soft
-        Probabilities of the classes, for the trainings that learn these in place of labels.
+        Class probabilities, for the trainings that use them instead of labels.
     """
 
     source: Source
@@ -80,19 +80,19 @@ class Protocol:
     soft: SoftLabels | None = None
 
     def steps(self, size: int) -> int:
-        """Optimiser steps of a training on that many examples; an estimator takes none."""
+        """Return the optimiser steps of a training on that many examples; an estimator has none."""
         if is_estimator(self.model):
             return 0
         return self.recipe.matched_steps(size, len(self.source), self.match_iterations)
 
     @cached_property
     def held(self) -> Protocol:
-        """The same with examples decoded into memory, once for all workers; not done unless something is trained."""
+        """The same with examples decoded into memory, once for all workers; done only if something is trained."""
         return replace(self, source=hold(self.source), tests=tuple(hold(test) for test in self.tests))
 
     @cached_property
     def shared_key(self) -> str:
-        """Fingerprint of what the trainings share and their results depend on."""
+        """Fingerprint of everything shared that the results depend on."""
         return fingerprint(
             self.source.fingerprint,
             [test.fingerprint for test in self.tests],
@@ -104,16 +104,16 @@ class Protocol:
         )
 
     def key(self, subset: Subset, seed: int, engine: Engine, soft: bool = False) -> list[Any]:
-        """All that the result of one training depends on."""
+        """Return everything that the result of one training depends on."""
         key = [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
-        if subset.weighted:  # without weights there is nothing to use
+        if subset.weighted:  # without weights, weighting has no effect
             key.append(self.weighting)
         return [*key, "soft", self.soft.fingerprint] if soft and self.soft is not None else key
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """One training to do: which examples, under which seed, what to call it, and whether it learns soft labels."""
+    """One training to do: which examples, which seed, its name, and whether it uses soft labels."""
 
     arm: str
     subset: Subset
@@ -122,7 +122,7 @@ class Training:
     soft: bool = False
 
     def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
-        """The step of a run that does it."""
+        """Return the step of a run that does it."""
         name = f"{self.folder}/seed-{self.seed}"
         return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine, self.soft), f"{name}.json")
 
@@ -130,7 +130,7 @@ class Training:
 def retrain_all(
     run: Run, engine: Engine, protocol: Protocol, trainings: Sequence[Training], label: str
 ) -> list[Result]:
-    """Results of trainings in order, finished ones loaded, missing ones done by the engine."""
+    """Return the results of trainings in order: finished ones are loaded, missing ones are run by the engine."""
     jobs = [training.job(protocol, engine) for training in trainings]
     if any(run.get(job.name, Result, key=job.key) is None for job in jobs):
         jobs = [training.job(protocol.held, engine) for training in trainings]
@@ -138,7 +138,7 @@ def retrain_all(
 
 
 def retrain(item: tuple[Protocol, Training]) -> Result:
-    """Train one fresh model and measure it."""
+    """Train one new model and measure it."""
     protocol, training = item
     source, subset = protocol.source, training.subset
     weights = subset.weights if subset.weighted else None
@@ -169,8 +169,8 @@ def _learn(
     weights: NDArray[np.float64] | None,
     soft: NDArray[np.float32] | None = None,
 ) -> tuple[int, float, Callable[[Feed], NDArray[Any]]]:
-    """Steps and seconds of one training, and how to ask the trained model."""
-    # The words do not name the arm: all arms of a seed start from the same weights.
+    """Train once; return steps, seconds, and a function that gives the outputs of the trained model."""
+    # The arm is not part of the names, so that all arms of a seed start from the same weights.
     first, number = (seed_number(protocol.seed, protocol.purpose, word, seed) for word in ("init", "training"))
     if is_estimator(protocol.model):
         return 0, *fitted(protocol.model, feed, number, weights, protocol.weighting)
@@ -182,7 +182,7 @@ def _learn(
 
 
 def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -> Marks:
-    """The marks of outputs, given in the exam's canonical order."""
+    """Compute the metrics of outputs, given in the exam's canonical order."""
     labels = exam.source.labels
     if labels is None:
         raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
@@ -205,7 +205,7 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
 
 
 def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:
-    """Mean quality of each class, NaN for a class that no example has."""
+    """Mean quality per class, NaN for a class without examples."""
     counts = np.bincount(labels, minlength=classes)
     sums = np.bincount(labels, weights=quality, minlength=classes)
     return tuple(np.divide(sums, counts, out=np.full(classes, math.nan), where=counts > 0).tolist())

@@ -1,4 +1,4 @@
-"""What models are measured on: test sets brought into line with the training data, or refused."""
+"""Test sets: matched to the training data and checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["exam", "exams", "overlap", "trainable"]
 
 
 def trainable(owner: str, source: object) -> Source:
-    """A source that a model can be trained on, or a refusal."""
+    """Check that a model can be trained on a source, and return it."""
     if not isinstance(source, Source):
         raise InputError(f"source of {owner} must be a Source (open it with wn.open); got {type(source).__name__}.")
     if source.labels is None:
@@ -25,7 +25,7 @@ def trainable(owner: str, source: object) -> Source:
 
 
 def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
-    """The test sets by name, the one that claims are made on first."""
+    """Return the test sets by name, the one that conclusions are based on first."""
     if isinstance(test, Source):
         return {"test": exam("test", owner, source, test)}
     if not isinstance(test, Mapping) or not test:
@@ -40,7 +40,7 @@ def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
 
 
 def exam(name: str, owner: str, source: Source, test: Any) -> Source:
-    """One test set with the class numbers of the training data."""
+    """Return one test set with the class numbers of the training data."""
     if not isinstance(test, Source):
         raise InputError(f"{name} of {owner} must be a Source (open it with wn.open); got {type(test).__name__}.")
     if test.labels is None:
@@ -51,7 +51,7 @@ def exam(name: str, owner: str, source: Source, test: Any) -> Source:
             raise InputError(f"{what} of {name} of {owner} must be that of the training data, {ours}; got {theirs}.")
     if test.task == "classification":
         return test.with_classes(source.classes)
-    # One number an example may be written as a vector or as a table of one column.
+    # A single target per example may be a vector or a table with one column.
     targets = test.labels.reshape(len(test), -1)
     wanted = 1 if source.labels is None else source.labels.reshape(len(source), -1).shape[1]
     if targets.shape[1] != wanted:
@@ -64,7 +64,7 @@ def exam(name: str, owner: str, source: Source, test: Any) -> Source:
 
 
 def overlap(source: Source, test: Source) -> int | None:
-    """How many test examples are training examples too; None where ids are numbers, which say nothing of it."""
+    """Count test examples that are also training examples; None if ids are numbers, which do not identify content."""
     if source.ids.dtype.kind != "U" or test.ids.dtype.kind != "U":
         return None
     return int(np.isin(test.ids, source.ids).sum())

@@ -1,6 +1,6 @@
 """The smallest fraction that stays within a tolerance, found by a short search on validation data.
 
-The full data and each fraction tried are trained on under the same seeds. With q_si the quality of the model of
+The full data and each tried fraction are trained with the same seeds. With q_si the quality of the model of
 seed s on validation example i (right or wrong; for regression see `retrain`), d_si = q_si(full) -
 q_si(subset), S seeds and n examples, the loss is D = mean of d_si, and its upper confidence limit
 
@@ -9,16 +9,16 @@ q_si(subset), S seeds and n examples, the loss is D = mean of d_si, and its uppe
     se_examples = sd over i of (mean over s of d_si) / sqrt(n)
 
 with t and z the one-sided quantiles of Student's distribution (S - 1 degrees of freedom) and of the normal one.
-The first term is the luck of training, the second that of the validation set; noise of seed and example
-together enters both, so their sum errs on the safe side. For right and wrong one example lost and one
-gained are added to se_examples, so that agreement on a few examples is not taken for certainty.
+The first term is the variation from training, the second that from the validation set; noise of seed and example
+together enters both, so the sum is conservative. For right and wrong, one example lost and one gained are added to
+se_examples, so that agreement on a few examples does not count as certainty.
 
-A fraction holds if U <= tolerance. Several fractions are tried and the smallest that holds is taken, which
-favours luck; each limit is therefore taken at confidence 1 - (1 - confidence) / probes (Bonferroni), and the
-stated confidence is that of the whole search.
+A fraction holds if U <= tolerance. Several fractions are tried and the smallest that holds is taken, which favours
+lucky ones; each limit is therefore taken at confidence 1 - (1 - confidence) / probes (Bonferroni), and the stated
+confidence is that of the whole search.
 
-Where to look next is decided by `curve.fit`, within the bracket of the largest fraction that failed and the
-smallest that held. Only what was measured is ever claimed.
+`loss_curve.fit` suggests the next fraction, between the largest that failed and the smallest that held. The result is
+always a fraction that was measured.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from .test_sets import exam, trainable
 __all__ = ["Probe", "Search", "smallest_within", "upper_limit"]
 
 OWNER = "the search within a tolerance"
-CLOSE = 1.15  # a bracket whose ends differ by less is not worth another round of trainings
+CLOSE = 1.15  # if the ends of the bracket differ by less than this factor, another round of trainings is not worth it
 FIRST = 0.5
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One fraction tried: what it kept, the mean loss, its upper limit, and whether that is within tolerance."""
+    """One tried fraction: what it kept, the mean loss, its upper limit, and whether that is within tolerance."""
 
     fraction: float
     size: int
@@ -70,7 +70,7 @@ def smallest_holding(found: Iterable[Probe]) -> Probe | None:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What a search found.
+    """The result of a search.
 
     Parameters
     ----------
@@ -79,21 +79,21 @@ class Search:
     subset
         Its examples; None if none held and everything is kept.
     probes
-        Everything that was measured, in the order tried.
+        All measurements, in the order tried.
     tolerance, confidence
-        What was asked for.
+        The arguments.
     metric
         `accuracy` or `r2`.
     full_size
-        How many examples the full data has; validation examples are none of them.
+        The number of examples in the full data, without the validation examples.
     full_value
         The metric of the full data on the validation set, mean over seeds.
     validation
         Number of validation examples.
     seeds
-        Trainings of each fraction.
+        The seeds of the trainings of each fraction.
     looks
-        How many fractions the limits are corrected for.
+        The number of fractions that the limits are corrected for.
     """
 
     keep: float
@@ -111,7 +111,7 @@ class Search:
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """The result as a sentence."""
         sure = f"{100 * self.confidence:g} % confidence"
         basis = f"on {self.validation} validation examples over {len(self.seeds)} seeds"
         full = f"the {self.metric} of all {self.full_size} training examples"
@@ -136,7 +136,7 @@ class Search:
         return smallest_holding(self.probes)
 
     def certificate(self) -> dict[str, Any]:
-        """What was asked for and measured, in JSON-like values."""
+        """Return what was requested and measured, as JSON-like values."""
         return {
             "claim": self.sentence,
             "holds": self.subset is not None,
@@ -179,29 +179,34 @@ def smallest_within(
     tolerance
         How much of the metric may be lost, as a number: 0.005 is half a point of accuracy.
     choose
-        Gives the subset for a fraction of the source.
+        Returns the subset for a fraction of the source.
     source
         The training data, without the validation examples.
     validation
         Held-out examples to measure on; never the test set.
     run
-        Where finished trainings are kept.
+        Where finished trainings are stored.
     model, recipe
         What to train and how.
     seeds
-        Trainings of each fraction, or their seeds; at least two.
+        The number of trainings per fraction, or their seeds; at least two.
     confidence
-        Of the claim that the loss is within the tolerance.
+        Confidence of the claim that the loss is within the tolerance.
     probes
-        How many fractions to try at most.
+        The maximum number of fractions to try.
     smallest
         The smallest fraction to try.
     match_iterations
         As for `evaluate`.
     seed
-        Decides everything random together with `seeds`.
+        Seed of everything random, together with `seeds`.
     engine
         Where trainings run.
+
+    Returns
+    -------
+    Search
+        The smallest fraction that held, its subset, and all measurements.
     """
     checks.number("tolerance", OWNER, tolerance, low=0, high=1, open_high=True)
     trainable(OWNER, source)
@@ -244,14 +249,14 @@ def smallest_within(
 
 
 def upper_limit(differences: NDArray[np.float64], confidence: float, *, binary: bool) -> tuple[float, float]:
-    """Mean of the differences (seeds x examples) and its one-sided upper limit; see the module's formula.
+    """Return the mean of the differences (seeds x examples) and its one-sided upper limit, by the module's formula.
 
     Parameters
     ----------
     differences
-        What each example loses under each seed.
+        The loss of each example under each seed.
     confidence
-        Of this one limit.
+        Confidence of this one limit.
     binary
         Whether examples are right or wrong, so that one lost and one gained are added.
     """
@@ -269,7 +274,7 @@ def upper_limit(differences: NDArray[np.float64], confidence: float, *, binary: 
 
 @dataclass(frozen=True)
 class _Asker:
-    """Trains on a subset under every seed and says how it compares."""
+    """Trains on a subset with every seed and compares it with the full data."""
 
     protocol: Protocol
     seeds: tuple[int, ...]
@@ -279,7 +284,7 @@ class _Asker:
     confidence: float
 
     def qualities(self, arm: str, subset: Subset, folder: str) -> NDArray[np.float64]:
-        """Quality of each validation example under each seed."""
+        """Quality of each validation example with each seed."""
         trainings = [Training(arm, subset, number, f"search/{folder}") for number in self.seeds]
         results = retrain_all(self.run, self.engine, self.protocol, trainings, f"trying {arm}")
         return np.array([result.marks[0].examples for result in results], dtype=np.float64)
@@ -305,16 +310,16 @@ def _probe(
         if fraction is None:
             break
         subset = choose(fraction)
-        subset.indices(ask.protocol.source)  # refuses ids that are not the source's
+        subset.indices(ask.protocol.source)  # raises for ids that are not the source's
         if len(subset) in chosen or len(subset) < 2 or len(subset) >= len(ask.protocol.source):
-            break  # sizes are whole numbers: there is nothing left in between
+            break  # sizes are whole numbers, and none is left in between
         chosen[len(subset)] = subset
         found.append(ask.probe(fraction, subset, full))
     return found, chosen
 
 
 def next_fraction(found: list[Probe], tolerance: float, smallest: float) -> float | None:
-    """The fraction to try next, or None if it is not worth trying another."""
+    """Return the fraction to try next, or None if another is not worth trying."""
     high = min((probe.fraction for probe in found if probe.holds), default=1.0)
     low = max((probe.fraction for probe in found if not probe.holds), default=None)
     floor = smallest if low is None else low
@@ -322,12 +327,13 @@ def next_fraction(found: list[Probe], tolerance: float, smallest: float) -> floa
         return None
     if not found:
         return FIRST if smallest < FIRST else math.sqrt(smallest)
-    # The limit, not the loss, must be within the tolerance: leave room for its distance from the loss.
+    # The limit, not the loss, must be within the tolerance, so leave room for its distance from the loss.
     margin = float(np.mean([probe.upper - probe.loss for probe in found]))
     curve = fit([probe.fraction for probe in found], [probe.loss for probe in found])
     wanted = curve.fraction(tolerance - margin)
     width = math.log(high / floor)
-    # Away from ends that are known; the smallest fraction itself may be tried while it has not been.
+    # Stay away from ends that are known; the smallest fraction itself may be tried if it has not been.
+
     lowest = math.log(floor) + (0.0 if low is None else 0.2 * width)
     highest = math.log(high) - 0.2 * width
     return math.exp(min(max(math.log(max(wanted, 1e-9)), lowest), highest))

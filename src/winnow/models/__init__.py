@@ -1,8 +1,7 @@
-"""Models: small reference networks, anyone's own module, and the bridge to torchvision and timm.
+"""Models: small reference networks, the user's own module, and the bridge to torchvision and timm.
 
-`build` is the door; `choose` is what `auto` means; `feature_layer` and `features_of` say where a network's
-representation is and fetch it; `Frozen` is a network whose representation stays as it is; `small_networks` names a
-space to search.
+`build` makes a network; `choose` is the choice behind `auto`; `feature_layer` and `features_of` locate a network's
+representation and compute it; `Frozen` is a network with a fixed representation; `small_networks` names a search space.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The bridge to torchvision and timm; the only file that imports either, and only when one is asked for.
+"""The bridge to torchvision and timm; the only file that imports either, and only when one is requested.
 
-Networks come with fresh weights from the seed and a head for the classes at hand. Nothing is ever
-downloaded: trained weights are a file that the user names with `weights=`.
+Networks get new weights from the seed and a head for the given classes. Nothing is ever downloaded: trained weights are
+a file that the user names with `weights=`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ..core.errors import InputError, MissingDependencyError, UnknownNameError
 __all__ = ["LIBRARIES", "bridged"]
 
 LIBRARIES = ("torchvision", "timm")
-# These two add auxiliary heads by default and then return a tuple while training.
+# These two add auxiliary heads by default and then return a tuple in train mode.
 WITH_AUXILIARY_HEADS = ("googlenet", "inception_v3")
 
 
 def bridged(library: str, name: str, classes: int, channels: int, options: dict[str, Any]) -> nn.Module:
-    """A network of torchvision or timm with `classes` outputs for images of `channels` channels."""
+    """Return a network of torchvision or timm with `classes` outputs for images with `channels` channels."""
     if "pretrained" in options:
         if options["pretrained"]:
             raise InputError(
-                f"pretrained of network '{library}:{name}' would download; give a file of weights "
-                f"with weights= instead."
+                f"pretrained of network '{library}:{name}' must not be set, because it would download; pass a file of "
+                f"weights with weights= instead."
             )
         options = {key: value for key, value in options.items() if key != "pretrained"}
     make = _torchvision if library == "torchvision" else _timm

@@ -1,6 +1,6 @@
-"""`build`: a network by name, a copy of a module, or what a function makes; its weights a function of the seed.
+"""`build`: a network by name, a copy of a module, or the result of a function; the seed determines its weights.
 
-Torch's global random state is left as it was found, so that building a model never shifts anything else.
+Torch's global random state is restored, so that building a model never affects anything else.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .weight_files import load_weights
 
 __all__ = ["NETWORKS", "Network", "build", "choose"]
 
-LARGEST = 10**9  # weights; more would fill the memory before anything could refuse them
+LARGEST = 10**9  # weights; more would fill the memory before any check
 
 
 @dataclass(frozen=True)
 class Network:
-    """A reference network: the function that makes it and the shape it has in mind."""
+    """A reference network: the function that makes it and its default shape."""
 
     make: Callable[..., nn.Module]
     shape: tuple[int, ...]
 
     @property
     def options(self) -> list[str]:
-        """Names of its options."""
+        """The names of its options."""
         return [
             name
             for name, parameter in inspect.signature(self.make).parameters.items()
@@ -69,27 +69,43 @@ def build(
     fresh: bool = True,
     **options: Any,
 ) -> nn.Module:
-    """Build a network whose initial weights depend on the seed alone.
+    """Build a network whose initial weights depend only on the seed.
 
     Parameters
     ----------
     name
         `mlp`, `lenet5`, `convnet`, `smallconv`, `resnet20`, `resnet56`, `auto`, `torchvision:NAME` or `timm:NAME`;
-        or a torch module, which is copied and started afresh; or a function without arguments that makes one.
-        Options of a network of winnow's own may be part of its name: `convnet:width=16`.
+        or a torch module, which is copied and reinitialised; or a function without arguments that makes one. Options of
+        winnow's own networks may be part of the name: `convnet:width=16`.
     classes
         Number of outputs: classes, or the outputs of a regression.
     shape
-        Shape of one example; each named network has one in mind if none is given, `auto` needs it. With it,
-        a network that is not winnow's own is tried on two examples and refused here rather than later.
+        Shape of one example. If not given, each named network uses its default; `auto` needs it. If given, a network
+        that is not winnow's own is tried on two examples, so that errors show here rather than later.
     weights
         File of trained weights (safetensors, or torch's own) to load into it.
     seed
-        Decides the initial weights.
+        Seed of the initial weights.
     fresh
-        Whether a torch module starts from new weights; if not, it keeps those it has.
+        Whether a torch module gets new weights; otherwise it keeps its own.
     **options
         Options of the named network, such as `width`.
+
+    Returns
+    -------
+    torch.nn.Module
+        The network, on the CPU.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no network or option of that name.
+    InputError
+        If an argument is out of range, or the network does not fit `shape` and `classes`.
+    NotFoundError
+        If the file of weights does not exist.
+    MissingDependencyError
+        If the network needs a package that is not installed.
 
     Examples
     --------
@@ -114,7 +130,7 @@ def build(
 
 
 def choose(shape: Sequence[int], kind: str = "tensor", classes: int = 2) -> str:
-    """The network that `auto` stands for.
+    """Choose the network that `auto` stands for.
 
     Parameters
     ----------
@@ -123,7 +139,17 @@ def choose(shape: Sequence[int], kind: str = "tensor", classes: int = 2) -> str:
     kind
         The source's kind: `image`, `tensor` or `table`.
     classes
-        Number of outputs; no choice depends on it so far.
+        Number of outputs; the choice does not depend on it so far.
+
+    Returns
+    -------
+    str
+        The name of a network.
+
+    Raises
+    ------
+    InputError
+        If `shape` is not the shape of an example.
 
     Examples
     --------
@@ -143,7 +169,7 @@ def choose(shape: Sequence[int], kind: str = "tensor", classes: int = 2) -> str:
 
 @contextmanager
 def _seeded(number: int) -> Iterator[None]:
-    # The CPU's generator alone: networks are made there, and touching CUDA's would start CUDA.
+    # Only the CPU's generator: networks are made there, and using CUDA's would start CUDA.
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(number)
         yield
@@ -163,7 +189,7 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
         return bridged(library, inner, classes, 3 if shape is None else shape[0], options)
     if name == "auto":
         if shape is None:
-            raise InputError("shape of network 'auto' must be given: it chooses the network.")
+            raise InputError("shape of network 'auto' must be given, because it decides the network.")
         name = choose(shape, classes=classes)
     if colon and library in NETWORKS:
         name, options = library, {**_written(name, inner), **options}
@@ -179,18 +205,18 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
 
 
 def _fits(network: Network, classes: int, shape: tuple[int, ...], options: dict[str, Any], name: str) -> None:
-    """Refuse a network that memory cannot hold, by making it without any."""
+    """Raise if a network is too large for memory, by building it without allocating any."""
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             weights = sum(p.numel() for p in network.make(classes, shape, **options).parameters())
-    except (RuntimeError, TypeError, OverflowError):  # sizes beyond what torch can count
+    except (RuntimeError, TypeError, OverflowError):  # sizes beyond what torch can represent
         weights = LARGEST + 1
     if weights > LARGEST:
         raise InputError(f"network {name!r} is too large to be made: it has more than {LARGEST:,} weights.")
 
 
 def _written(name: str, text: str) -> dict[str, Any]:
-    """Options written behind a network's name; numbers and lists are read as JSON, the rest as words."""
+    """Parse options written after a network's name; numbers and lists are read as JSON, the rest as strings."""
     found: dict[str, Any] = {}
     for pair in re.split(r",(?=\w+=)", text):
         option, equals, value = pair.partition("=")
@@ -207,7 +233,7 @@ def _written(name: str, text: str) -> dict[str, Any]:
 def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:
     if options:
         raise InputError(
-            f"options of build are for named networks; got {', '.join(options)} with a {type(model).__name__}."
+            f"options of build are only for named networks; got {', '.join(options)} with a {type(model).__name__}."
         )
     if isinstance(model, nn.Module):
         return copied(model, fresh)
@@ -219,7 +245,7 @@ def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:
 
 
 def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> None:
-    """Run two empty examples through a network that winnow did not design."""
+    """Run two empty examples through a network that is not winnow's own."""
     first = next(model.parameters(), torch.zeros(0))
     try:
         with eval_mode(model), torch.no_grad():
@@ -232,5 +258,5 @@ def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> 
     if not isinstance(output, torch.Tensor) or output.shape != (2, classes):
         given = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
         raise InputError(
-            f"network {label!r} must give {classes} output(s) an example, that is (2, {classes}) for two; got {given}."
+            f"network {label!r} must give {classes} output(s) per example, that is (2, {classes}) for two; got {given}."
         )

@@ -1,8 +1,8 @@
-"""Where a network's representation is, and how to fetch it without changing the network.
+"""Where a network's representation is, and how to compute it without changing the network.
 
-The penultimate representation is the input of the final linear layer, the head. Any other layer can be
-asked for by name, and then its output is meant. Maps of features (n x C x H x W) are averaged over the
-image; everything else is flattened to one row an example.
+The penultimate representation is the input of the final linear layer, the head. For any other layer, given by name, it
+is the layer's output. Feature maps (n x C x H x W) are averaged over the image; everything else is flattened to one row
+per example.
 """
 
 from __future__ import annotations
@@ -20,11 +20,28 @@ __all__ = ["eval_mode", "feature_layer", "features_of"]
 
 
 def feature_layer(model: nn.Module) -> str:
-    """Name of the head: the layer whose input is the penultimate representation.
+    """Return the name of the head: the layer whose input is the penultimate representation.
 
-    A model that declares its own classifier (as timm's do) is believed; otherwise it is the linear layer
-    registered last, or the convolution registered last in a network without linear layers.
+    If a model declares its own classifier (as timm's do), that is used; otherwise the linear layer registered last, or
+    the convolution registered last in a network without linear layers.
 
+    Parameters
+    ----------
+    model
+        Any torch module.
+
+    Returns
+    -------
+    str
+        The name, as in `model.named_modules()`.
+
+    Raises
+    ------
+    InputError
+        If the model has no such layer.
+
+    Examples
+    --------
     >>> from winnow.models import build
     >>> feature_layer(build("lenet5", classes=10))
     'head'
@@ -35,7 +52,7 @@ def feature_layer(model: nn.Module) -> str:
     if isinstance(declared, str) and isinstance(layers.get(declared), nn.Linear | nn.Conv2d):
         return declared
     for kind in (nn.Linear, nn.Conv2d):
-        # Attention's inner projection is a linear layer too, but one that is never called as a module.
+        # Attention's inner projection is a linear layer too, but it is never called as a module.
         found = [
             name
             for name, layer in layers.items()
@@ -49,23 +66,40 @@ def feature_layer(model: nn.Module) -> str:
 
 
 def features_of(model: nn.Module, x: torch.Tensor, layer: str | None = None) -> torch.Tensor:
-    """Features of a batch, one row an example.
+    """Compute the features of a batch, one row per example.
 
     Parameters
     ----------
     model
-        Any torch module; its mode (train or eval) and its gradients are left as the caller set them.
+        Any torch module; its mode (train or eval) and its gradients stay as the caller set them.
     x
         A batch, as the model takes it.
     layer
-        Name of a layer, as `model.named_modules()` has it, whose output to take; None takes the input of
-        the head.
+        Name of a layer, as in `model.named_modules()`, whose output to use; None uses the input of the head.
+
+    Returns
+    -------
+    torch.Tensor
+        n x features.
+
+    Raises
+    ------
+    UnknownNameError
+        If the model has no layer of that name.
+    InputError
+        If the layer is not used in the forward pass, or does not give one row per example.
+
+    Examples
+    --------
+    >>> from winnow.models import build
+    >>> features_of(build("lenet5", classes=10), torch.zeros(3, 1, 28, 28)).shape
+    torch.Size([3, 84])
     """
     layers = {name: module for name, module in model.named_modules() if name}
     name = feature_layer(model) if layer is None else layer
     if layer is not None and layer not in layers:
         raise UnknownNameError.of(f"layer of a {type(model).__name__}:", layer, layers or ["(none)"])
-    target = layers.get(name, model)  # a bare linear layer is its own head, under the empty name
+    target = layers.get(name, model)  # a single linear layer is its own head, under the empty name
     caught: list[Any] = []
     if layer is None:
         hook = target.register_forward_pre_hook(lambda _module, inputs: caught.append(inputs))
@@ -93,7 +127,27 @@ def _rows(caught: Any, name: str, n: int) -> torch.Tensor:
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Eval mode for a while; afterwards each layer is in the mode it was in (some may be frozen)."""
+    """Put a model in eval mode within a block; afterwards each layer is in its previous mode (some may be frozen).
+
+    Parameters
+    ----------
+    model
+        Any torch module.
+
+    Returns
+    -------
+    context manager
+        Restores the modes at the end.
+
+    Examples
+    --------
+    >>> layer = nn.Dropout()
+    >>> with eval_mode(layer):
+    ...     layer.training
+    False
+    >>> layer.training
+    True
+    """
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""Frozen: a trained network whose representation is taken as it is, so that only a linear head is learned on it."""
+"""Frozen: a trained network with a fixed representation, on which only a linear head is trained."""
 
 from __future__ import annotations
 
@@ -23,18 +23,29 @@ PENULTIMATE = "penultimate"
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """A network as a fixed map from examples to features: in eval mode, without gradients, its weights as they are.
+    """A network as a fixed map from examples to features: in eval mode, without gradients, with its current weights.
 
     Parameters
     ----------
     backbone
         A torch module.
     layer
-        Whose output the features are: None takes what the module itself gives, `penultimate` what enters its last
-        linear layer, any other word the layer of that name. Maps of features are averaged over the image.
+        Which output the features are: None uses the output of the module, `penultimate` the input of its last linear
+        layer, any other string the layer of that name. Feature maps are averaged over the image.
     mean, std
-        How it wants its inputs scaled, one number a channel (images in 0 to 1); measured on the training data unless
-        given.
+        How it expects its inputs to be scaled, one number per channel (images in 0 to 1); if not given, measured on the
+        training data.
+
+    Raises
+    ------
+    InputError
+        If `backbone` is not a torch module, or `layer` is not a string.
+
+    Examples
+    --------
+    >>> frozen = Frozen(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)), layer="penultimate")
+    >>> frozen.width((4,), "example")
+    8
     """
 
     backbone: nn.Module
@@ -56,17 +67,17 @@ class Frozen:
         return fingerprint(describe(self.backbone), how, *state)
 
     def describe(self) -> dict[str, Any]:
-        """What it is, in plain values."""
+        """Return its description as plain values."""
         return {"frozen": describe(self.backbone), "layer": self.layer, "fingerprint": self.fingerprint}
 
     def width(self, shape: Sequence[int], owner: str) -> int:
-        """How many features it gives an example, tried on two empty ones; a network that gives no vector is refused."""
+        """Return the number of features per example, by trying two empty ones; raise if they are not vectors."""
         first = next(self.backbone.parameters(), torch.zeros(0))
         with eval_mode(self.backbone), torch.no_grad():
             return int(self.features(torch.zeros(2, *shape, device=first.device), owner).shape[1])
 
     def features(self, x: torch.Tensor, owner: str = "Frozen") -> torch.Tensor:
-        """Features of a batch, one row an example; the caller sets eval mode."""
+        """Compute the features of a batch, one row per example; the caller sets eval mode."""
         kind = type(self.backbone).__name__
         try:
             if self.layer is None:
@@ -83,14 +94,14 @@ class Frozen:
         if not isinstance(found, torch.Tensor) or found.ndim != 2 or found.shape[0] != len(x) or not found.shape[1]:
             given = tuple(found.shape) if isinstance(found, torch.Tensor) else type(found).__name__
             raise InputError(
-                f"backbone of {owner}, a {kind}, must give a vector an example, (n, features) for n of them; got "
+                f"backbone of {owner}, a {kind}, must give one vector per example, (n, features) for n of them; got "
                 f"{given} for {len(x)}."
             )
         return found
 
 
 def state_of(module: nn.Module) -> list[bytes]:
-    """The bytes of its weights and buffers, in their order, of whatever type of float."""
+    """Return the bytes of its weights and buffers, in order, for any float type."""
     found = []
     for name, value in module.state_dict().items():
         if is_lazy(value) or value.is_meta:

@@ -1,8 +1,8 @@
-"""What a model is, in plain values: for provenance, and for the key of a step that trains it.
+"""What identifies a model, in plain values: for provenance, and for the key of a step that trains it.
 
-Two models are told apart by their layers and by the code of their own `forward`s, so that a network edited between
-two runs is not taken for the old one. A module's weights do not count, because winnow draws them afresh from the
-training seed; those that a factory gives do.
+Models are distinguished by their layers and by the code of their own `forward`s, so that a network edited between two
+runs is not mistaken for the old one. A module's weights do not count, because winnow draws new ones from the training
+seed; those from a factory function do.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["describe"]
 
 
 def describe(model: Any) -> Any:
-    """A name for a named network; class, size and a fingerprint for a module or a factory."""
+    """Return a name for a named network; class, size and a fingerprint for a module or a factory."""
     if isinstance(model, str):
         return model
     if isinstance(model, type) or (not hasattr(model, "state_dict") and callable(model)):
         import torch
 
-        with torch.random.fork_rng(devices=[]):  # looking at what it makes leaves the global stream alone
+        with torch.random.fork_rng(devices=[]):  # calling the factory must not change the global stream
             torch.manual_seed(0)
             made = model()
         weights = fingerprint(*(value.detach().cpu().numpy().tobytes() for value in made.state_dict().values()))
@@ -46,7 +46,7 @@ def _describe_module(model: torch.nn.Module) -> dict[str, Any]:
 
 
 def _behaviour(model: torch.nn.Module) -> Iterator[Any]:
-    """The code and the plain attributes of every layer that is not torch's own."""
+    """Yield the code and the plain attributes of every layer that is not torch's own."""
     for path, layer in model.named_modules():
         if type(layer).__module__.startswith("torch.nn"):
             continue
@@ -65,7 +65,7 @@ def _behaviour(model: torch.nn.Module) -> Iterator[Any]:
 
 
 def _code(code: CodeType) -> Iterator[str]:
-    """What a function does, without where it stands."""
+    """Yield what a function does, without its location in the file."""
     yield code.co_code.hex()
     yield repr(code.co_names)
     for constant in code.co_consts:

@@ -1,8 +1,7 @@
 """The small reference networks: mlp, lenet5, convnet. Each is a `Sequential` whose last layer is `head`.
 
-A network function takes the number of outputs, the shape of one example and its own options by name; what
-those options are is read from its signature. Adding one more is a function here and a line in
-`build.NETWORKS`.
+A network function takes the number of outputs, the shape of one example and its own options by name; the options are
+read from its signature. To add a network: write such a function here and add a line to `build.NETWORKS`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["convnet", "image_shape", "lenet5", "mlp"]
 
 
 def mlp(classes: int, shape: tuple[int, ...], *, hidden: Sequence[int] = (256, 128)) -> nn.Module:
-    """Layers of ReLU units on the flattened input; no hidden layer at all gives a linear model."""
+    """Layers of ReLU units on the flattened input; without hidden layers, a linear model."""
     if isinstance(hidden, str) or not isinstance(hidden, Sequence):
         raise InputError(f"hidden of network 'mlp' must be a sequence of layer sizes; got {hidden!r}.")
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
@@ -40,7 +39,7 @@ def lenet5(classes: int, shape: tuple[int, ...]) -> nn.Module:
     rows, columns = (height // 2 - 4) // 2, (width // 2 - 4) // 2
     return nn.Sequential(
         OrderedDict[str, nn.Module](
-            # Pooling first gives the same function (ReLU is monotone) and leaves ReLU a quarter of the work.
+            # Pooling first gives the same function (ReLU is monotone) with a quarter of the work for ReLU.
             conv1=nn.Conv2d(channels, 6, 5, padding=2),
             pool1=nn.MaxPool2d(2),
             relu1=nn.ReLU(),
@@ -60,9 +59,9 @@ def lenet5(classes: int, shape: tuple[int, ...]) -> nn.Module:
 def convnet(classes: int, shape: tuple[int, ...], *, width: int | None = None) -> nn.Module:
     """Four 3 x 3 convolutions with batch norm (w, 2w, 4w, 4w features) and a global average.
 
-    The first three are pooled by two for as long as two rows and columns remain, so that 8 x 8 digits and
-    64 x 64 images both fit. Images below 12 pixels start from 16 features, others from 32, unless `width`
-    says otherwise.
+    The first three are followed by pooling by two, as long as at least two rows and columns remain, so that 8 x 8
+    digits and 64 x 64 images both fit. If `width` is not given, images below 12 pixels start with 16 features, others
+    with 32.
     """
     channels, rows, columns = image_shape("convnet", shape, smallest=2)
     side = min(rows, columns)
@@ -85,7 +84,7 @@ def convnet(classes: int, shape: tuple[int, ...], *, width: int | None = None) -
 
 
 def image_shape(name: str, shape: tuple[int, ...], smallest: int) -> tuple[int, int, int]:
-    """Channels, height and width, or a sentence that says what `name` can take."""
+    """Return channels, height and width, or raise an error that says what `name` accepts."""
     if len(shape) != 3 or min(shape[1:]) < smallest:
         raise InputError(
             f"shape of network {name!r} must be (channels, height, width) with sides of at least "

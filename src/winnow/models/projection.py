@@ -1,8 +1,8 @@
 """Sparse random projection that never holds its matrix.
 
-Each of P parameters is added, with a random sign, to one of p coordinates (a count sketch): inner products
-are kept in expectation, <Rg, Rh> = <g, h>, with variance of order |g|^2 |h|^2 / p, at the cost of one
-addition a parameter and two vectors of length P.
+Each of P parameters is added, with a random sign, to one of p coordinates (a count sketch): inner products are
+preserved in expectation, <Rg, Rh> = <g, h>, with variance of order |g|^2 |h|^2 / p, at the cost of one addition per
+parameter and two vectors of length P.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["SparseProjection"]
 
 
 class SparseProjection:
-    """Projection of vectors of length `size`, handed over in pieces, to `dim` coordinates.
+    """Projection of vectors of length `size`, given in pieces, to `dim` coordinates.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SparseProjection:
     dim
         Length after projection.
     seed
-        Decides buckets and signs.
+        Seed of buckets and signs.
     """
 
     def __init__(self, size: int, dim: int, seed: int) -> None:

@@ -1,8 +1,8 @@
 """ResNets in the CIFAR layout: three groups of n basic blocks of w, 2w and 4w features, depth 6n + 2.
 
-Shortcuts are of option A: where a group halves the image, the shortcut takes every second pixel and pads
-the new channels with zeros, half of them on either side, so that it has no parameters. Names of the
-parameters (`conv1`, `bn1`, `layer1.0.conv1`, ..., `linear`) are those of the usual CIFAR checkpoints.
+Shortcuts are of option A: where a group halves the image, the shortcut takes every second pixel and pads the new
+channels with zeros, half of them on either side, so that it has no parameters. Parameter names (`conv1`, `bn1`,
+`layer1.0.conv1`, ..., `linear`) are those of the usual CIFAR checkpoints.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def _group(channels: int, features: int, blocks: int, stride: int) -> nn.Sequent
 
 
 def resnet20(classes: int, shape: tuple[int, ...], *, width: int = 16) -> nn.Module:
-    """ResNet of 20 layers for small images: about 270,000 parameters."""
+    """ResNet with 20 layers for small images: about 270,000 parameters."""
     return _resnet("resnet20", classes, shape, 3, width)
 
 
 def resnet56(classes: int, shape: tuple[int, ...], *, width: int = 16) -> nn.Module:
-    """ResNet of 56 layers for small images: about 850,000 parameters."""
+    """ResNet with 56 layers for small images: about 850,000 parameters."""
     return _resnet("resnet56", classes, shape, 9, width)
 
 

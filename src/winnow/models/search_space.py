@@ -1,7 +1,7 @@
-"""A space of small networks to search: one convolutional network with options, and the grid of its variants.
+"""A search space of small networks: one convolutional network with options, and the grid of its variants.
 
-A variant is a name that `build` takes, such as `smallconv:depth=2,width=8,pooling=max`, so that whatever trains a
-named network trains it, and a run directory knows it by that name.
+A variant is a name that `build` takes, such as `smallconv:depth=2,width=8,pooling=max`, so that anything that trains a
+named network can train it, and a run directory identifies it by that name.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def smallconv(
 ) -> nn.Module:
     """Blocks of a convolution, a norm, an activation and a halving of the image, then a linear head on every pixel.
 
-    The blocks have w, 2w, 4w ... features. An image is halved by pooling, or by a convolution of stride two where
-    pooling is `stride`, for as long as two rows and columns remain. `stride` is that of the first convolution: 2 makes
-    the network about four times cheaper.
+    The blocks have w, 2w, 4w ... features. An image is halved by pooling, or by a convolution of stride two if pooling
+    is `stride`, as long as at least two rows and columns remain. `stride` is that of the first convolution: 2 makes the
+    network about four times cheaper.
     """
     owner = "network 'smallconv'"
     channels, rows, columns = image_shape("smallconv", shape, smallest=2)
@@ -64,7 +64,7 @@ def smallconv(
         if norm == "batch":
             layers[f"norm{number}"] = nn.BatchNorm2d(features)
         if halved and pooling == "max":
-            # Before the activation: the same function, as it is monotone, for a quarter of the work.
+            # Before the activation: the same function, since it is monotone, with a quarter of the work.
             layers[f"pool{number}"] = nn.MaxPool2d(2)
         layers[f"{activation}{number}"] = ACTIVATIONS[activation]()
         if halved and pooling == "average":
@@ -87,18 +87,18 @@ def small_networks(
     norms: Iterable[str] = NORMS,
     stride: int = 1,
 ) -> tuple[str, ...]:
-    """Names of small convolutional networks, one for each combination; 36 as it is.
+    """Return the names of small convolutional networks, one per combination; 36 with the default options.
 
-    They are for searching: cheap enough to train hundreds of times, different enough to be worth ranking.
+    They are meant for search: cheap enough to train hundreds of times, different enough to be worth ranking.
 
     Parameters
     ----------
     depths
-        How many convolutions.
+        Numbers of convolutions.
     widths
-        Features of the first; each further one has twice as many.
+        Features of the first convolution; each further one has twice as many.
     kernels
-        Sides of the convolutions' windows, odd.
+        Kernel sizes, odd.
     activations
         Any of `relu`, `tanh` and `sigmoid`.
     poolings
@@ -106,7 +106,17 @@ def small_networks(
     norms
         Any of `none` and `batch`.
     stride
-        Of the first convolution of all of them.
+        Stride of the first convolution of all networks.
+
+    Returns
+    -------
+    tuple of str
+        Names for `build`.
+
+    Raises
+    ------
+    InputError
+        If an option is empty, repeats a value or is out of range.
 
     Examples
     --------
@@ -129,7 +139,7 @@ def small_networks(
         "kernel": [3],
         "activation": ["relu"],
         "stride": [1],
-    }  # not worth naming while nothing else is tried
+    }  # left out of the name as long as only the default is used
     said = {name: values for name, values in axes.items() if values != usual.get(name)}
     return tuple(
         "smallconv:" + ",".join(f"{name}={value}" for name, value in zip(said, values, strict=True))
@@ -138,10 +148,10 @@ def small_networks(
 
 
 def _several(name: str, values: object) -> list[object]:
-    """At least one value, none twice."""
+    """Check for at least one value and no repetition."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{name} of small_networks must be a sequence of values; got {values!r}.")
     found = list(values)
     if not found or len(set(found)) != len(found):
-        raise InputError(f"{name} of small_networks must hold at least one value and none twice; got {found}.")
+        raise InputError(f"{name} of small_networks must hold at least one value, each once; got {found}.")
     return found

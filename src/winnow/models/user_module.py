@@ -1,9 +1,8 @@
-"""Anyone's own network: a module that is copied and started afresh, or a function that makes one.
+"""The user's own network: a module that is copied and reinitialised, or a function that makes one.
 
-Several seeds are only worth something if they start from different weights, so a module that is handed over
-is copied and every layer's `reset_parameters` is called under the seed. To know that nothing was left as it
-was, all parameters are first overwritten with NaN: one that is still NaN afterwards belongs to a layer that
-cannot be started afresh, and the module is refused by the name of that parameter.
+Several seeds are useful only if they start from different weights, so the given module is copied and every layer's
+`reset_parameters` is called under the seed. To verify that nothing was missed, all parameters are first overwritten
+with NaN: one that is still NaN afterwards belongs to a layer that cannot be reinitialised, and the error names it.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from ..core.errors import InputError
 
 __all__ = ["copied", "made"]
 
-WAY_OUT = "give a function that builds the network instead, or fresh=False to start from the weights as they are"
+WAY_OUT = "pass a function that builds the network instead, or fresh=False to start from the current weights"
 
 
 def copied(module: nn.Module, fresh: bool) -> nn.Module:
-    """A copy of `module` on the CPU, with parameters drawn anew if `fresh`; call it with torch seeded."""
+    """Copy `module` to the CPU, with new parameters if `fresh`; call it with torch seeded."""
     kind = type(module).__name__
     if any(isinstance(value, nn.UninitializedParameter) for value in module.parameters()):
         raise InputError(f"model of type {kind} has lazy layers without a shape yet; run one batch through it first.")
@@ -32,7 +31,7 @@ def copied(module: nn.Module, fresh: bool) -> nn.Module:
         twin = copy.deepcopy(module).to("cpu")
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise InputError(
-            f"model of type {kind} cannot be copied ({str(error).splitlines()[0]}); give a function "
+            f"model of type {kind} cannot be copied ({str(error).splitlines()[0]}); pass a function "
             "that builds the network instead."
         ) from None
     if fresh:
@@ -45,7 +44,7 @@ def _restart(model: nn.Module, kind: str) -> None:
     with torch.no_grad():
         for value in floats.values():
             value.fill_(torch.nan)
-        # Children before parents: a parent that sets its children up has the last word.
+        # Children before parents, so that a parent that sets up its children has the last word.
         for layer in reversed(list(model.modules())):
             reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)
             if callable(reset):
@@ -53,19 +52,19 @@ def _restart(model: nn.Module, kind: str) -> None:
     left = [name for name, value in floats.items() if bool(torch.isnan(value).any())]
     if left:
         raise InputError(
-            f"model of type {kind} cannot be started afresh from a seed: {len(left)} of {len(floats)} "
+            f"model of type {kind} cannot be reinitialised from a seed: {len(left)} of {len(floats)} "
             f"parameters (the first: {left[0]}) belong to no layer with reset_parameters; {WAY_OUT}."
         )
 
 
 def made(factory: Callable[[], Any]) -> nn.Module:
-    """What a function without arguments builds; call it with torch seeded."""
+    """Return what a function without arguments builds; call it with torch seeded."""
     name = getattr(factory, "__name__", type(factory).__name__)
     try:
         inspect.signature(factory).bind()
     except TypeError as error:
         raise InputError(f"model given as the function {name!r} must be callable without arguments; {error}.") from None
-    except ValueError:  # some builtins have no signature to look at; calling is the test then
+    except ValueError:  # some builtins have no signature; calling them is the only test
         pass
     model = factory()
     if not isinstance(model, nn.Module):

@@ -15,10 +15,10 @@ __all__ = ["load_weights", "read_weights"]
 
 
 def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
-    """Fill `model` with the weights in a file; anything missing, foreign or of another shape is refused.
+    """Load the weights in a file into `model`; raise if any are missing, unknown or of another shape.
 
-    Counters of batches that batch norm keeps may be missing: they change no output. A file that holds its
-    weights under `state_dict`, or under names that begin with `module.`, is understood.
+    The batch counters of batch norm may be missing, since they do not affect outputs. Files with the weights under
+    `state_dict`, or under names that begin with `module.`, are accepted.
     """
     file = _path(path, name)
     state = read_weights(file, name)
@@ -37,7 +37,7 @@ def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
         if value.shape != wanted[key].shape:
             raise InputError(
                 f"weights of network {name!r} do not fit it: {key} in {file} has shape "
-                f"{tuple(value.shape)}, the network wants {tuple(wanted[key].shape)}."
+                f"{tuple(value.shape)}, the network needs {tuple(wanted[key].shape)}."
             )
         if value.is_floating_point() and not bool(torch.isfinite(value).all()):
             raise DataError(f"weights of network {name!r} must be finite; {key} in {file} is not.")
@@ -45,7 +45,7 @@ def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
 
 
 def read_weights(path: str | Path, name: str) -> dict[str, torch.Tensor]:
-    """Tensors by name from a file of weights for the network `name`."""
+    """Read tensors by name from a file of weights for the network `name`."""
     file = _path(path, name)
     return _unwrapped(_read(file), file)
 
@@ -55,7 +55,7 @@ def _path(path: str | Path, name: str) -> Path:
         raise InputError(f"weights of network {name!r} must be the path of a file; got {type(path).__name__}.")
     file = Path(path)
     if not file.is_file():
-        raise NotFoundError(f"weights of network {name!r}: there is no file {file}.")
+        raise NotFoundError(f"weights of network {name!r} must be an existing file; there is no file {file}.")
     return file
 
 

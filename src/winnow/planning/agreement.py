@@ -14,12 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["angle_of", "margin_agreement", "rank_agreement"]
+__all__ = ["angle_of", "margin_agreement"]
 
 Array = NDArray[np.float64]
 
@@ -72,21 +71,3 @@ def _angles() -> Callable[[Array], Array]:
     degrees = np.concatenate([[0.0], np.geomspace(0.05, 1.0, 15)[:-1], np.arange(1.0, 90.01, 0.5)])
     agreement = np.clip([margin_agreement(angle) for angle in degrees], 0.0, 1.0)
     return PchipInterpolator(np.arccos(np.sqrt(agreement)), degrees)  # type: ignore[no-any-return]
-
-
-def rank_agreement(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]], counts: Array) -> Array:
-    """Spearman correlation of two lists under each drawing of the examples; 0 where either does not vary."""
-    ranks = [_ranks(values, counts) for values in (a, b)]
-    total = counts.sum(1, keepdims=True)
-    x, y = (rank - (counts * rank).sum(1, keepdims=True) / total for rank in ranks)
-    spread = np.sqrt((counts * x * x).sum(1) * (counts * y * y).sum(1))
-    together = (counts * x * y).sum(1)
-    return np.asarray(np.divide(together, spread, out=np.zeros_like(spread), where=spread > 0))
-
-
-def _ranks(values: NDArray[np.floating[Any]], counts: Array) -> Array:
-    """Ranks under each drawing, ties sharing their mean rank."""
-    _, place = np.unique(values, return_inverse=True)
-    grouped = np.zeros((counts.shape[0], int(place.max()) + 1))
-    np.add.at(grouped.T, place, counts.T)
-    return np.asarray((np.cumsum(grouped, 1) - (grouped - 1) / 2)[:, place])

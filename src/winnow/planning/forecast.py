@@ -151,6 +151,8 @@ def calibrate(
 
 def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Array, Array, Array, Array]:
     """N, b, e0 and the weighted sum of squares for each row of `y`: a grid to start from, then damped Gauss-Newton."""
+    from ..methods.theory.least_squares import polished
+
     low = np.array([log_n[0] - 12.0, -9.0 if form == "floor" else math.log(EXPONENTS[0])])
     high = np.array([log_n[-1] + 5.0, 9.0 if form == "floor" else math.log(EXPONENTS[1])])
     # The floor is a share of the lowest error seen, by a logistic, so that no step can leave what is possible.
@@ -160,7 +162,12 @@ def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Ar
     for row in range(y.shape[0]):
         tried = _predict(form, grid, log_n, np.full(grid.shape[0], top[row]), chance)[0]
         start[row] = grid[np.argmin((w * (tried - y[row]) ** 2).sum(1))]
-    theta = _descend(form, start, log_n, y, w, top, chance, low, high)
+
+    def residuals(theta: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        found, slopes = _predict(form, theta, log_n, top[which], chance)
+        return y[which] - found, slopes
+
+    theta = polished(residuals, start, w, low, high)
     residual = _predict(form, theta, log_n, top, chance)[0] - y
     share = top / (1 + np.exp(-theta[:, 1])) if form == "floor" else top
     exponent = np.ones(len(theta)) if form == "floor" else np.exp(theta[:, 1])
@@ -182,32 +189,6 @@ def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -
     error = floor + (chance - floor) * shape
     by_floor = (1 - shape) * (top * share * (1 - share))[:, None]
     return np.log(error), np.stack([-(chance - floor) * shape * slope / error, by_floor / error], -1)
-
-
-def _descend(
-    form: str, start: Array, log_n: Array, y: Array, w: Array, top: Array, chance: float, low: Array, high: Array
-) -> Array:
-    """Levenberg-Marquardt for all rows side by side, each with a damping of its own."""
-    theta, damping = start.copy(), np.full(len(start), 1e-2)
-    found, rate = _predict(form, theta, log_n, top, chance)
-    cost = (w * (found - y) ** 2).sum(1)
-    for _ in range(60):
-        normal = np.einsum("rsi,s,rsj->rij", rate, w, rate)
-        pull = np.einsum("rsi,s,rs->ri", rate, w, found - y)
-        scale = np.einsum("rii->ri", normal)
-        normal[:, [0, 1], [0, 1]] += damping[:, None] * scale + 1e-12
-        tried = np.clip(theta - np.linalg.solve(normal, pull[..., None])[..., 0], low, high)
-        new, new_rate = _predict(form, tried, log_n, top, chance)
-        new_cost = (w * (new - y) ** 2).sum(1)
-        better = new_cost < cost
-        theta[better], found[better], rate[better], cost[better] = (
-            tried[better],
-            new[better],
-            new_rate[better],
-            new_cost[better],
-        )
-        damping = np.clip(np.where(better, damping / 4, damping * 6), 1e-9, 1e9)
-    return theta
 
 
 # ---------------------------------------------------------------- policies

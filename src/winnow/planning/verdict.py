@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from ..artefacts.pilot_training import Look
 from ..artefacts.plan import NEAR, SIGNIFICANT, Check
+from ..core.rank_correlation import drawn_rank_correlations
 from ..core.seeds import stream
-from .agreement import angle_of, rank_agreement
+from .agreement import angle_of
 from .forecast import Calibration, angle_reached, best_window, calibrate, policy_error
 from .pilot import FRACTIONS, PRUNED, Pilot
 
@@ -132,7 +133,8 @@ def _resampled(pilot: Pilot, seed: int) -> _Replicates:
                 out[group] = mean + math.sqrt(k / (k - 1)) * np.where(np.arange(len(mean)) > 0, moved, 0.0)
             else:  # one training shows no scatter of its own: it has that of the others
                 out[group] = mean + alone if values is not e else mean * np.exp(alone)
-    return _Replicates(errors, logs, squares, np.mean([rank_agreement(a, b, counts) for a, b in pilot.pairs], axis=0))
+    agreement = np.mean([drawn_rank_correlations(a, b, counts) for a, b in pilot.pairs], axis=0)
+    return _Replicates(errors, logs, squares, agreement)
 
 
 def _errors(looks: Sequence[Look], counts: Array) -> Array:

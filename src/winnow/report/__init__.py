@@ -1,14 +1,12 @@
 """The report: one self-contained HTML file about a saved run or a study.
 
-`sentences` says what was found in plain sentences, `figures` draws it, `gallery` holds the few examples that are
-shown, `sections` puts these together into what the templates print, and `html_report` reads the run and writes the
-file. Nothing here trains, scores or selects; nothing in the file needs a network.
+`sentences` says what was found in plain sentences, `figures` draws it, `sections` puts these together into what the
+templates print, and `html_report` reads the run and writes the file. Nothing here trains, scores or selects; nothing in
+the file needs a network.
 """
 
 from __future__ import annotations
 
-from ..artefacts.gallery import Gallery
-from ..explaining.pictures import make_gallery
 from .html_report import write_run_report, write_study_report
 
-__all__ = ["Gallery", "make_gallery", "write_run_report", "write_study_report"]
+__all__ = ["write_run_report", "write_study_report"]

@@ -104,17 +104,8 @@ def _by_effect(lines: Mapping[str, NDArray[np.float64]], most: int) -> NDArray[n
 
 def _kept_bars(axes: Any, y: NDArray[np.int64], share: Sequence[tuple[int, int]]) -> None:
     fraction = np.array([held / total if total else 0.0 for held, total in share]) * 100
-    axes.barh(y, fraction, height=0.55, color=LIGHT["dropped"])
-    for place, value, (held, _) in zip(y, fraction, share, strict=True):
-        axes.annotate(
-            f"{held:,}",
-            (value, place),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=LIGHT["soft"],
-        )
+    bars = axes.barh(y, fraction, height=0.55, color=LIGHT["dropped"])
+    axes.bar_label(bars, [f"{held:,}" for held, _ in share], padding=3, fontsize=8, color=LIGHT["soft"])
     axes.tick_params(axis="y", labelleft=False)
     axes.set_xlim(0, max(float(fraction.max(initial=1.0)) * 1.45, 1.0))
     axes.locator_params(axis="x", nbins=3)

@@ -20,15 +20,14 @@ from ..artefacts import Interval, Scores, Study, Subset
 from ..artefacts.study import Arm
 from ..core.units import seconds_text
 from .class_figure import per_class
+from .line_styles import RANDOM, method_style, name_at, spread
 from .metric_units import Units, method_of, name_for_axis
-from .palette import LIGHT, METHODS
+from .palette import LIGHT
 from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
 
 __all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
 
-MARKERS = ("o", "D", "^", "v", "P", "X")
-LINES = ("-", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), "-", "-.")
 BINS = 40
 
 
@@ -55,20 +54,9 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
         spread = min(0.03, 0.06 / max(crowd, 1))
         number = 0
         for place, (method, arms) in enumerate(groups.items()):
-            if arms[0].kind == "random":
-                style: dict[str, Any] = {
-                    "color": LIGHT["random"],
-                    "marker": "s",
-                    "linestyle": "--",
-                    "markerfacecolor": LIGHT["paper"],
-                }
-            else:
-                style = {
-                    "color": LIGHT[METHODS[number % len(METHODS)]],
-                    "marker": MARKERS[number % len(MARKERS)],
-                    "linestyle": LINES[number % len(LINES)],
-                }
-                number += 1
+            style = RANDOM
+            if arms[0].kind != "random":
+                style, number = method_style(number), number + 1
             shift = (place - (crowd - 1) / 2) * spread
             end = _method_line(axes, study, arms, test, units, shift, style)
             labels.append((method, style["color"], *end))
@@ -166,22 +154,10 @@ def _direct_labels(axes: Any, labels: Sequence[tuple[str, str, float, float]]) -
     low, high = axes.get_ylim()
     gap = (high - low) * 0.075
     ordered = sorted(labels, key=lambda label: label[3])
-    heights: list[float] = []
-    for *_, y in ordered:
-        heights.append(max(y, heights[-1] + gap) if heights else y)
-    overshoot = max(0.0, heights[-1] - (high - gap / 2)) if heights else 0.0
+    heights = spread([y for *_, y in ordered], gap, high - gap / 2)
     for (name, color, x, _), y in zip(ordered, heights, strict=True):
         right = max(end for *_, end, _ in labels if abs(end - x) < 0.1)  # clear of the marks beside it
-        axes.annotate(
-            name_for_axis(name),
-            (right, y - overshoot),
-            xytext=(9, 0),
-            textcoords="offset points",
-            color=color,
-            va="center",
-            fontsize=9,
-            fontweight="bold",
-        )
+        name_at(axes, name_for_axis(name), color, (right, y), 9)
 
 
 def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
@@ -278,21 +254,15 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         axes = figure.add_subplot()
         y = np.arange(len(bars))[::-1]
         start = np.zeros(len(bars))
+        drawn: list[Any] = []
         for column, (_, word, color, hatch) in enumerate(parts):
             length = np.array([values[column] for _, values in bars])
             if length.any():
-                axes.barh(y, length, left=start, height=0.55, color=LIGHT[color], label=word, hatch=hatch, linewidth=0)
+                how: dict[str, Any] = {"color": LIGHT[color], "hatch": hatch, "label": word}
+                drawn.append(axes.barh(y, length, left=start, height=0.55, linewidth=0, **how))
             start += length
-        for place, end in zip(y, start, strict=True):
-            axes.annotate(
-                seconds_text(end),
-                (end, place),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8.5,
-                color=LIGHT["ink"],
-            )
+        if drawn:
+            axes.bar_label(drawn[-1], [seconds_text(end) for end in start], padding=4, fontsize=8.5, color=LIGHT["ink"])
         axes.set_yticks(y, [name_for_axis(name) for name, _ in bars])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.set_xlim(0, max(float(start.max(initial=0.0)) * 1.16, 1e-9))

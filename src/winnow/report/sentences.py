@@ -15,7 +15,7 @@ from ..core.units import GAP, seconds_text
 from .metric_units import Units
 
 __all__ = [
-    "Verdict",
+    "Finding",
     "against_full",
     "against_random",
     "headline",
@@ -32,10 +32,10 @@ __all__ = [
     "versus_random",
 ]
 
-Verdict = Literal["better", "worse", "tie", "one seed", "unknown"]
+Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
 
 
-def verdict(gap: Interval | None) -> Verdict:
+def verdict(gap: Interval | None) -> Finding:
     """What a paired difference allows to be said."""
     if gap is None:
         return "unknown"
@@ -189,10 +189,10 @@ def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, A
     """
     units = Units.of(study)
     gaps = {arm: versus_random(study, arm) for arm in arms}
-    by: dict[Verdict, list[str]] = {}
+    by: dict[Finding, list[str]] = {}
     for arm, gap in gaps.items():
         by.setdefault(verdict(gap), []).append(arm)
-    words: dict[Verdict, str] = {
+    words: dict[Finding, str] = {
         "better": "beat random",
         "tie": "no better than random within the noise of the seeds",
         "worse": "lost to random",

@@ -10,10 +10,10 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
+from typing import TYPE_CHECKING, Any
 
 from .palette import LIGHT
 
@@ -62,33 +62,18 @@ _STYLE = {
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
-    """Draw in winnow's style, whatever the user's own matplotlib settings are, and leave those alone."""
-    import matplotlib
+def drawing(**more: Any) -> Iterator[None]:
+    """Draw in winnow's style, whatever the user's own matplotlib settings are, and leave those alone.
 
-    usual = {
-        key: matplotlib.rcParamsDefault[key]
-        for key in matplotlib.rcParamsDefault
-        if key.split(".")[0]
-        in {
-            "axes",
-            "figure",
-            "font",
-            "grid",
-            "legend",
-            "lines",
-            "path",
-            "patch",
-            "savefig",
-            "svg",
-            "text",
-            "xtick",
-            "ytick",
-            "errorbar",
-            "hatch",
-        }
-    }
-    with warnings.catch_warnings(), matplotlib.rc_context({**usual, **_STYLE}):
+    Parameters
+    ----------
+    more
+        Further settings of matplotlib, with `_` for the dot: `svg_hashsalt="a"`.
+    """
+    from matplotlib import style
+
+    given = {key.replace("_", ".", 1): value for key, value in more.items()}
+    with warnings.catch_warnings(), style.context(["default", {**_STYLE, **given}]):
         # The font that measures a name may lack its letters; the reader's browser has them.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
@@ -107,33 +92,37 @@ def to_svg(figure: Figure, title: str, prefix: str) -> str:
         Put before every id, different for each figure of a page.
     """
     target = io.StringIO()
-    with drawing():
-        import matplotlib
-
-        with matplotlib.rc_context({"svg.hashsalt": prefix}):
-            figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
-    text = target.getvalue()
-    body = text[text.index(">", text.index("<svg")) + 1 :]
-    view = re.search(r'viewBox="([^"]+)"', text)
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.S)
-    body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S)
-    body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.S)
-    body = re.sub(r"\s*\n\s*", " ", body).replace("> <", "><").replace("xlink:href", "href")
-    body = re.sub(r"<g ?/>|<defs></defs>", "", body)
-    body = _themed(_with_page_fonts(_with_own_ids(body, prefix)))
-    box = view.group(1) if view else "0 0 1 1"
-    return f'<svg viewBox="{box}" role="img" aria-label={quoteattr(title)}><title>{escape(title)}</title>{body.strip()}'
+    with drawing(svg_hashsalt=prefix):
+        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    root = ET.fromstring(target.getvalue())
+    page = ET.Element("svg", {"viewBox": root.get("viewBox", "0 0 1 1"), "role": "img", "aria-label": title})
+    ET.SubElement(page, "title").text = title
+    colours = {value: f"var(--{name})" for name, value in LIGHT.items()}
+    said = " ".join(value for node in root.iter() for value in node.attrib.values())
+    names = {name: colours.get(name, f"#{prefix}-{name[1:]}") for name in re.findall(r"#[\w-]+", said)}
+    page.extend(part for part in (_for_page(node, names) for node in root) if part is not None)
+    return ET.tostring(page, encoding="unicode")
 
 
-def _with_own_ids(body: str, prefix: str) -> str:
-    """Drop the ids nothing refers to and put `prefix` before the others."""
-    used = set(re.findall(r'href="#([^"]+)"', body)) | set(re.findall(r"url\(#([^)]+)\)", body))
-    body = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in used else "", body)
-    body = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', body)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", body)
+def _for_page(node: ET.Element, names: Mapping[str, str]) -> ET.Element | None:
+    """A node as the page wants it: without namespaces, styles of its own, or ids that nothing refers to."""
+    tag = node.tag.rpartition("}")[2]
+    parts = [part for part in (_for_page(child, names) for child in node) if part is not None]
+    if tag in ("metadata", "style") or (tag in ("g", "defs") and not parts):
+        return None
+    made = ET.Element(tag)
+    made.text = node.text if (node.text or "").strip() else None
+    made.extend(parts)
+    for key, value in node.attrib.items():
+        if key != "id":
+            renamed = re.sub(r"#[\w-]+", lambda match: names[match[0]], value)
+            made.set(key.rpartition("}")[2], _with_page_font(renamed) if key == "style" else renamed)
+        elif f"#{value}" in names:
+            made.set("id", names[f"#{value}"][1:])
+    return made
 
 
-def _with_page_fonts(body: str) -> str:
+def _with_page_font(style: str) -> str:
     """Keep size and weight of text and leave the family to the page."""
 
     def replaced(match: re.Match[str]) -> str:
@@ -142,10 +131,4 @@ def _with_page_fonts(body: str) -> str:
         return f"font-size: {size[1] if size else 9}px" + (f"; font-weight: {weight[1]}" if weight else "")
 
     # matplotlib before 3.11 writes the shorthand, later ones a property each.
-    return re.sub(r"font-family: [^;\"]*;? ?", "", re.sub(r"font: ([^;\"]*)", replaced, body))
-
-
-def _themed(body: str) -> str:
-    """Replace the palette's light values by the page's variables."""
-    names = {value: name for name, value in LIGHT.items()}
-    return re.sub(r"#[0-9a-f]{6}\b", lambda m: f"var(--{names[m[0]]})" if m[0] in names else m[0], body)
+    return re.sub(r"font-family: [^;]*;? ?", "", re.sub(r"font: ([^;]*)", replaced, style))

@@ -19,17 +19,15 @@ from numpy.typing import ArrayLike
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import atomic
-from .palette import LIGHT, METHODS
+from .line_styles import RANDOM, method_style, name_at, spread
+from .palette import LIGHT
 from .svg import WIDTH, drawing
 
 __all__ = ["Line", "PointMarks", "draw_theory", "file_format", "theory_figure"]
 
 FORMATS = ("png", "svg", "pdf")
-DASHES = ("-", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
-SYMBOLS = ("o", "D", "^", "v", "P", "X")
 HEIGHT = 3.4
 FEW = 30  # a line of no more points than this shows them
-RANDOM: dict[str, Any] = {"color": LIGHT["random"], "linestyle": "--", "marker": "s", "markerfacecolor": LIGHT["paper"]}
 
 
 @dataclass(frozen=True)
@@ -66,11 +64,8 @@ def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:
     kind = file_format(path)
     figure = theory_figure(lines, **how)
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with atomic(path) as part, drawing():
-        import matplotlib
-
-        with matplotlib.rc_context({"svg.hashsalt": "theory"}):  # equal figures are equal bytes
-            figure.savefig(part, format=kind, dpi=160, metadata=undated)
+    with atomic(path) as part, drawing(svg_hashsalt="theory"):  # equal figures are equal bytes
+        figure.savefig(part, format=kind, dpi=160, metadata=undated)
     return Path(path)
 
 
@@ -106,11 +101,7 @@ def theory_figure(
         What the values are.
     """
     styled = [] if reference is None else [(reference, RANDOM)]
-    styled += [
-        (line, {"color": LIGHT[METHODS[i % len(METHODS)]], "linestyle": DASHES[i % len(DASHES)],
-                "marker": SYMBOLS[i % len(SYMBOLS)]})
-        for i, line in enumerate(lines)
-    ]  # fmt: skip
+    styled += [(line, method_style(number)) for number, line in enumerate(lines)]
     if not styled:
         raise InputError("lines of theory_figure must hold at least one curve; got none.")
     with drawing():
@@ -174,29 +165,6 @@ def _names(axes: Any, ends: Sequence[tuple[str, str, tuple[float, float]]]) -> N
     low, high = np.log10(axes.get_ylim())
     gap = min(0.065 * (high - low), (high - low) / max(len(ends), 1))
     ordered = sorted(ends, key=lambda end: (round(end[2][0], 2), end[2][1]))
-    heights = _spread([end for *_, (end, _) in ordered], gap, float(high))
+    heights = spread([end for *_, (end, _) in ordered], gap, float(high))
     for (name, colour, _), height in zip(ordered, heights, strict=True):
-        axes.annotate(
-            name,
-            (1.0, 10**height),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=colour,
-            va="center",
-            fontsize=9,
-            fontweight="bold",
-            annotation_clip=False,
-        )
-
-
-def _spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
-    """Rising heights moved as little up as leaves `gap` between them, then down again from the top."""
-    out: list[float] = []
-    for height in heights:
-        out.append(max(height, out[-1] + gap) if out else height)
-    limit = top
-    for place in reversed(range(len(out))):
-        out[place] = min(out[place], limit)
-        limit = out[place] - gap
-    return out
+        name_at(axes, name, colour, (1.0, 10**height), 4, xycoords=("axes fraction", "data"), annotation_clip=False)

@@ -1,10 +1,10 @@
-"""Scores: one pure function a file, Signals in, one number an example out; higher always means harder.
+"""Scores: one pure function per file, from Signals to one number per example; higher always means harder.
 
 To add one: write `scores/NAME.py` with a function `NAME(signals, *, parameters)` under
-`@registry.score(needs=..., paper=..., tasks=...)`, its formula in the docstring, and add its import line
-here. The listing, the docs table, the report and `tests/conformance/test_scores.py` pick it up; a slow twin
-belongs in `tests/oracles/scores.py`. Functions may assume what `score.score`, the door, has checked:
-the arrays they need are there, the task fits, labels are within the classes.
+`@registry.score(needs=..., paper=..., tasks=...)`, with its formula in the docstring, and add its import line here. The
+listing, the docs table, the report and `tests/conformance/test_scores.py` then include it; a slow reference
+implementation belongs in `tests/oracles/scores.py`. Functions may assume what `score.score` has checked: the arrays
+they need exist, the task fits, and labels are within the classes.
 """
 
 from __future__ import annotations

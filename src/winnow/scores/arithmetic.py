@@ -1,8 +1,8 @@
-"""The arithmetic that scores share: softmax and what is read off it, and which epochs a score looks at.
+"""Arithmetic shared by scores: softmax and quantities derived from it, and which epochs a score uses.
 
-Everything here works on one slab, the logits of one seed after one epoch (n x classes), in float64: a score
-loops over seeds and epochs, so that no float64 copy of all of them is ever held. Probabilities go through the
-logarithm with the largest logit taken off first, so logits of any finite size give finite numbers.
+Everything here works on the logits of one seed after one epoch (n x classes), in float64: a score loops over seeds and
+epochs, so that no float64 copy of all of them is ever held. Probabilities are computed through logarithms, with the
+largest logit subtracted first, so logits of any finite size give finite numbers.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def cross_entropy(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> Fl
 
 
 def labels_of(signals: Signals) -> NDArray[np.int64]:
-    """Class numbers; the door has checked that there are some."""
+    """Class numbers; `score` has checked that there are some."""
     return np.asarray(signals.labels, dtype=np.int64)
 
 
 def slabs(signals: Signals, row: int) -> Iterator[NDArray[np.floating]]:
-    """Logits of each seed in turn, after the epoch in that row."""
+    """Yield the logits of each seed, after the epoch in that row."""
     for seed in range(signals.logits.shape[0]):
         yield signals.logits[seed, row]
 
@@ -105,10 +105,10 @@ def window_mean(
 
 
 def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
-    """The recorded epoch meant by a number, by `early` or by `last`.
+    """Return the recorded epoch meant by a number, by `early` or by `last`.
 
-    `early` is the first recorded epoch at or after a tenth of the planned training, or the last recorded one
-    if recording stopped before that; without a plan, the last recorded epoch counts as its end.
+    `early` is the first recorded epoch at or after a tenth of the planned training, or the last recorded one if
+    recording stopped before that. Without a plan, the last recorded epoch counts as the end of training.
     """
     recorded = signals.epochs
     if epoch == "last":
@@ -125,12 +125,12 @@ def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
 
 
 def epoch_row(signals: Signals, epoch: int | str, owner: str) -> int:
-    """Row of `logits` and `losses` recorded after that epoch."""
+    """Return the row of `logits` and `losses` recorded after that epoch."""
     return signals.epochs.index(resolve_epoch(signals, epoch, owner))
 
 
 def rows_within(signals: Signals, epochs: int | None, owner: str) -> int:
-    """How many recorded epochs lie within the first `epochs` of training; None means all."""
+    """Return how many recorded epochs lie within the first `epochs` of training; None means all."""
     if epochs is None:
         return len(signals.epochs)
     limit = checks.integer("epochs", owner, epochs, low=1)
@@ -141,7 +141,7 @@ def rows_within(signals: Signals, epochs: int | None, owner: str) -> int:
 
 
 def window_length(signals: Signals, window: int, rows: int, owner: str, least: int = 2) -> int:
-    """The window, refused if fewer epochs than that were recorded."""
+    """Return the window; raise if fewer epochs were recorded."""
     length = checks.integer("window", owner, window, low=least)
     if rows < length:
         raise InputError(

@@ -1,4 +1,4 @@
-"""AUM: the area under the margin, turned round so that higher is harder."""
+"""AUM: the area under the margin, negated so that higher is harder."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def aum(signals: Signals, *, on: str = "logits") -> NDArray[np.float64]:
     Parameters
     ----------
     signals
-        With `logits`.
+        Must have `logits`.
     on
-        `logits` as published; `probabilities` takes the margin on the softmax instead, which is a different
-        score (bounded, it forgets how large a safe margin was).
+        `logits` as published; `probabilities` uses the margin on the softmax instead, which is a different score: it is
+        bounded, so it does not show how large a safe margin was.
     """
     space = checks.choice("on", "score 'aum'", on, ("logits", "probabilities"))
     labels = labels_of(signals)

@@ -1,4 +1,4 @@
-"""Class prototype: how far an example lies from the mean of its own class."""
+"""Class prototype: the distance of an example from the mean of its own class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def class_prototype(signals: Signals) -> NDArray[np.float64]:
     Parameters
     ----------
     signals
-        With `embeddings`, and labels.
+        Must have `embeddings` and labels.
     """
     labels = labels_of(signals)
     points = signals.embeddings.reshape(len(signals), -1)

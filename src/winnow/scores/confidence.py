@@ -1,4 +1,4 @@
-"""Confidence: how much the network lacks of certainty about its own answer."""
+"""Confidence: how uncertain the network is about its own prediction."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["confidence"]
 
 @registry.score(needs={"logits"}, paper="Lewis and Gale 1994", tasks=("classification", "unlabelled"))
 def confidence(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64]:
-    """One less the largest probability, so the least confident is the hardest.
+    """One minus the largest probability, so that the least confident example is the hardest.
 
-    mean over seeds of 1 - max over k of p_k, p = softmax(logits) after one epoch. The label plays no part.
+    mean over seeds of 1 - max over k of p_k, p = softmax(logits) after one epoch. The label is not used.
 
     Parameters
     ----------
     signals
-        With `logits`.
+        Must have `logits`.
     epoch
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """

@@ -14,19 +14,19 @@ __all__ = ["contradiction"]
 
 @registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)")
 def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64]:
-    """How little its class pulls with it: 0 fully, 1/2 not at all, 1 against it.
+    """How little its class supports it: 0 full support, 1/2 none, 1 full contradiction.
 
     mean over seeds of (1 - support) / 2, where support is the mean of the largest cosines phi.phi' / |phi| |phi'| of
-    its lpNTK feature with others of its class, over a share of them. Appendix C.3 points at it: what is not
-    interchangeable with its class is an outlier of it, often a wrong label. `lpntk.contradictions` says more of each.
+    its lpNTK feature with others of its class, over a share of them. It follows Appendix C.3: an example that is not
+    interchangeable with its class is an outlier of it, often a label error. `lpntk.contradictions` gives more details.
     An example alone in its class scores 0.
 
     Parameters
     ----------
     signals
-        With `lpntk`, and labels.
+        Must have `lpntk` and labels.
     share
-        The part of a class, in (0, 1], that the mean is taken over.
+        The share of a class, in (0, 1], that the mean is taken over.
     """
     from ..methods.lpntk import FeatureRows
     from ..methods.lpntk.contradictions import unsupported

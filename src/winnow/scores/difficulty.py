@@ -1,4 +1,4 @@
-"""Difficulty: the loss an example causes over the whole of training."""
+"""Difficulty: the loss of an example over the whole training."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["difficulty"]
 def difficulty(signals: Signals) -> NDArray[np.float64]:
     """Sum of the example's loss over training.
 
-    mean over seeds of the sum over recorded epochs of loss(x, y): cross-entropy for classes, the training
-    loss for regression. The learning path's area, so an example learned late scores high even if it is right
-    at the end.
+    mean over seeds of the sum over recorded epochs of loss(x, y): cross-entropy for classes, the training loss for
+    regression. This is the area under the learning curve of the example, so an example learned late scores high even
+    if it is right at the end.
 
     Parameters
     ----------
     signals
-        With `losses`.
+        Must have `losses`.
     """
     total = np.zeros(len(signals))
     for seed in range(signals.losses.shape[0]):

@@ -1,4 +1,4 @@
-"""DUAL: examples whose probability moves about, and is low."""
+"""DUAL: examples whose probability varies and is low."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def dual(signals: Signals, *, window: int = 10, epochs: int | None = 30) -> NDAr
     """Uncertainty times difficulty over sliding windows of early training.
 
     mean over seeds and over all windows of J successive recorded epochs of std(p_y) (1 - mean(p_y)), p_y the
-    probability of the true class. std divides by J; dividing by J - 1 would rescale every score alike.
+    probability of the true class. std divides by J; dividing by J - 1 would rescale all scores equally.
 
     Parameters
     ----------
     signals
-        With `logits` of at least `window` epochs.
+        Must have `logits` of at least `window` epochs.
     window
         J, in recorded epochs.
     epochs

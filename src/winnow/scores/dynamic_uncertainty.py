@@ -1,4 +1,4 @@
-"""Dynamic uncertainty: examples whose probability moves about."""
+"""Dynamic uncertainty: examples whose probability varies."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def dynamic_uncertainty(signals: Signals, *, window: int = 10, epochs: int | Non
     """Spread of the true class's probability over sliding windows.
 
     mean over seeds and over all windows of J successive recorded epochs of std(p_y), p_y the probability of the
-    true class. std divides by J; dividing by J - 1 would rescale every score alike.
+    true class. std divides by J; dividing by J - 1 would rescale all scores equally.
 
     Parameters
     ----------
     signals
-        With `logits` of at least `window` epochs.
+        Must have `logits` of at least `window` epochs.
     window
         J, in recorded epochs.
     epochs

@@ -1,4 +1,4 @@
-"""EL2N: how wrong the network still is about an example early in training."""
+"""EL2N: how wrong the network is about an example early in training."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def el2n(signals: Signals, *, epoch: int | str = "early") -> NDArray[np.float64]
     Parameters
     ----------
     signals
-        With `logits`.
+        Must have `logits`.
     epoch
-        Counted from 1 as in `signals.epochs`; `early` is the first recorded one after a tenth of the planned
+        Counted from 1 as in `signals.epochs`; `early` is the first recorded epoch after a tenth of the planned
         training, `last` the last recorded one.
     """
     labels = labels_of(signals)

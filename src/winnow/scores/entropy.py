@@ -16,12 +16,12 @@ __all__ = ["entropy"]
 def entropy(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64]:
     """Entropy of the prediction, in nats.
 
-    mean over seeds of - sum over k of p_k log p_k, p = softmax(logits) after one epoch. The label plays no part.
+    mean over seeds of - sum over k of p_k log p_k, p = softmax(logits) after one epoch. The label is not used.
 
     Parameters
     ----------
     signals
-        With `logits`.
+        Must have `logits`.
     epoch
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """

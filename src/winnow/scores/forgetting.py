@@ -1,4 +1,4 @@
-"""Forgetting: how often an example that was right turns wrong again."""
+"""Forgetting: how often an example changes from right to wrong."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["forgetting"]
 
 @registry.score(needs={"logits"}, paper="Toneva et al. 2019")
 def forgetting(signals: Signals) -> NDArray[np.float64]:
-    """Times the prediction goes from right to wrong between recorded epochs.
+    """How often the prediction changes from right to wrong between recorded epochs.
 
-    Counted for each seed on its own, then averaged over seeds. An example that is never right in a seed counts
-    one more than the largest count among those that seed did learn, so it is the hardest, and finite.
+    Counted per seed, then averaged over seeds. An example that is never right in a seed counts one more than the
+    largest count among the examples that this seed learned, so it is the hardest, and finite.
 
     Parameters
     ----------
     signals
-        With `logits` of two epochs or more for the count to say anything.
+        Must have `logits`, of at least two epochs for a useful count.
     """
     labels = labels_of(signals)
     total = np.zeros(len(signals))
@@ -35,6 +35,6 @@ def forgetting(signals: Signals) -> NDArray[np.float64]:
             forgotten += before & ~right
             ever |= right
             before = right
-        forgotten[~ever] = forgotten.max() + 1  # unlearned ones hold 0, so this is the learned ones' maximum
+        forgotten[~ever] = forgotten.max() + 1  # examples never learned have 0, so this is the maximum of the others
         total += forgotten
     return total / len(signals.logits)

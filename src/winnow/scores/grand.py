@@ -1,4 +1,4 @@
-"""GraNd: how hard an example pulls at the parameters."""
+"""GraNd: the norm of an example's gradient."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["grand"]
 
 @registry.score(needs={"gradient_norms"}, paper="Paul et al. 2021", tasks=("classification", "regression"))
 def grand(signals: Signals) -> NDArray[np.float64]:
-    """Norm of the loss gradient of that one example.
+    """Norm of the loss gradient of the example.
 
-    mean over seeds of || grad_w loss(x, y) ||, all parameters, one example at a time so that the batch size
-    never enters. Observe it on a network that has trained for a while: at initialisation it is below random
-    (the claim that it works there came from a checkpoint bug). On a well-trained network it ranks as EL2N does.
+    mean over seeds of || grad_w loss(x, y) ||, over all parameters, one example at a time so that the batch size does
+    not matter. Observe it on a network that has trained for a while: at initialisation it does worse than random (the
+    claim that it works there came from a checkpoint bug). On a well-trained network it ranks as EL2N does.
 
     Parameters
     ----------
     signals
-        With `gradient_norms`.
+        Must have `gradient_norms`.
     """
     return np.asarray(signals.array("gradient_norms").mean(axis=0, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Influence norm: how far leaving an example out moves a linear head."""
+"""Influence norm: how much removing an example changes a linear head."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["influence_norm"]
     needs={"embeddings"}, paper="Koh and Liang 2017; Yang et al. 2023", tasks=("classification", "regression")
 )
 def influence_norm(signals: Signals, *, damping: float = 0.01) -> NDArray[np.float64]:
-    """How far leaving that one example out moves a regularised linear head on the embeddings.
+    """How much removing the example changes a regularised linear head on the embeddings.
 
     |s_i|, s_i = (1 / n) H^-1 (grad L_i + lam theta), with a softmax head (least squares for regression) trained on the
-    scaled embeddings and a column of ones by mean L + lam / 2 |theta|^2. Beware: it ranks much as EL2N taken
-    from that head does, for the length of the gradient is what varies, so it is no second vote beside it (EL2N from
-    early in a training is further off); and removing the lowest moves the head
-    more than removing at random, because what they have in common adds up. The selector `influence` counts that.
+    scaled embeddings and a column of ones by mean L + lam / 2 |theta|^2. Two warnings. It ranks almost as EL2N from the
+    same head does, because mostly the length of the gradient varies, so the two are not independent evidence (EL2N from
+    early in a training differs more). And removing the lowest changes the head more than removing at random, because
+    their common part adds up; the selector `influence` takes that into account.
 
     Parameters
     ----------
     signals
-        With `embeddings`, and labels.
+        Must have `embeddings` and labels.
     damping
         lam, above 0.
     """

@@ -1,4 +1,4 @@
-"""Interchangeability: how few others could take an example's place."""
+"""Interchangeability: how few other examples could replace an example."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def interchangeability(signals: Signals, *, threshold: float = 0.75) -> NDArray[
 
     With phi the lpNTK feature, x and x' are interchangeable (Appendix C) if phi.phi' is at least t |phi|^2 and at
     least t |phi'|^2. The score is minus the mean over seeds of the number of such partners, so an example that no
-    other can stand in for is the hardest. Partners of other classes are left out: with K classes two copies of one
-    input under different labels have a cosine of about (K - 4) / K, which passes t for many classes and says nothing.
+    other can replace is the hardest. Partners of other classes are ignored: with K classes two copies of one input with
+    different labels have a cosine of about (K - 4) / K, which exceeds t for many classes without meaning anything.
 
     Parameters
     ----------
     signals
-        With `lpntk`, and labels.
+        Must have `lpntk` and labels.
     threshold
         t, in (1/2, 1].
     """

@@ -1,4 +1,4 @@
-"""Loss influence: what leaving an example out does to the loss on examples the head has not seen."""
+"""Loss influence: how removing an example changes the loss on held-out examples."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ __all__ = ["loss_influence"]
 def loss_influence(
     signals: Signals, *, damping: float = 0.01, folds: int = 5, signed: bool = False
 ) -> NDArray[np.float64]:
-    """How much leaving that one example out changes a linear head's loss on examples held out.
+    """How much removing the example changes a linear head's loss on held-out examples.
 
     Eq. 5: (mean gradient of the held-out losses) . s_i, with s_i as in `influence_norm`. The examples are split into
-    folds, class by class in the order of their ids; a head is trained without each fold and validated on it, and an
-    example's value is the mean over the heads that saw it. The score is its size, large for examples that the held-out
-    loss depends on; with `signed` it is the rise of the loss itself, below 0 for examples that do harm. For a
-    validation set of your own call `wn.influence.loss_influence`.
+    folds, per class in the order of their ids; a head is trained without each fold and validated on it, and an
+    example's value is the mean over the heads trained on it. The score is its absolute value, large for examples that
+    the held-out loss depends on; with `signed` it is the increase of the loss, negative for harmful examples. To use
+    your own validation set, call `wn.influence.loss_influence`.
 
     Parameters
     ----------
     signals
-        With `embeddings`, and labels.
+        Must have `embeddings` and labels.
     damping
         lam of the head's training, above 0.
     folds
-        How many, at least 2 and at most the number of examples.
+        The number of folds, at least 2 and at most the number of examples.
     signed
         Whether to keep the sign.
     """
+    from scipy.special import softmax
+
     from ..methods.influence import loss_influence as on_others
-    from ..methods.influence.heads import softmaxed
     from ..methods.influence.observed_head import head_features, observed_head
     from ..methods.influence.vectors import vectors_of
 
@@ -53,7 +54,7 @@ def loss_influence(
         inside, outside = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
         head, found = observed_head(features[inside], labels[inside], signals.task, classes, lam)
         outputs = features[outside] @ found.theta
-        outputs = softmaxed(outputs) if classification else outputs
+        outputs = softmax(outputs, axis=-1) if classification else outputs
         total[inside] += on_others(vectors_of(head), features[outside], outputs, labels[outside])
         seen[inside] += 1
     values = total / seen
@@ -61,7 +62,7 @@ def loss_influence(
 
 
 def _folds(groups: NDArray[np.int64], many: int) -> NDArray[np.int64]:
-    """The fold of each example: within a group, one after the other; groups go on where the last one stopped."""
+    """The fold of each example: round-robin within a group; each group continues where the last one stopped."""
     fold = np.empty(groups.size, dtype=np.int64)
     fold[np.argsort(groups, kind="stable")] = np.arange(groups.size) % many
     return fold

@@ -14,15 +14,15 @@ __all__ = ["margin"]
 
 @registry.score(needs={"logits"}, paper="Scheffer et al. 2001", tasks=("classification", "unlabelled"))
 def margin(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64]:
-    """One less the gap between the two largest probabilities.
+    """One minus the gap between the two largest probabilities.
 
-    mean over seeds of 1 - (p_(1) - p_(2)), p = softmax(logits) in falling order after one epoch. The label plays
-    no part.
+    mean over seeds of 1 - (p_(1) - p_(2)), p = softmax(logits) in decreasing order after one epoch. The label is not
+    used.
 
     Parameters
     ----------
     signals
-        With `logits`.
+        Must have `logits`.
     epoch
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """

@@ -1,4 +1,4 @@
-"""Memorization: how much a network needs to have seen an example to get it right."""
+"""Memorization: how much a network must have seen an example to get it right."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["memorization"]
 
 @registry.score(needs={"ensemble_member", "ensemble_correct"}, paper="Feldman and Zhang 2020")
 def memorization(signals: Signals) -> NDArray[np.float64]:
-    """Accuracy on the example when trained with it, less the accuracy when trained without it.
+    """Accuracy on the example when trained with it, minus the accuracy when trained without it.
 
     P(right | in the training set) - P(right | not in it), over models trained on random subsets (70 % each).
 
     Parameters
     ----------
     signals
-        With `ensemble_member` and `ensemble_correct`; every example must be in some subset and out of another.
+        Must have `ensemble_member` and `ensemble_correct`; every example must be in some subset and not in another.
     """
     member = signals.array("ensemble_member").astype(np.float64)
     correct = signals.array("ensemble_correct").astype(np.float64)

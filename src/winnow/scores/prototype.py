@@ -1,4 +1,4 @@
-"""Prototype: how far an example lies from the nearest typical one. Needs no labels."""
+"""Prototype: the distance of an example from the nearest typical one. Needs no labels."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArr
     """Cosine distance to the nearest k-means centroid.
 
     1 - max over centroids c of cos(embedding, c), centroids by spherical k-means over all examples. Any k within
-    a factor ten of the number of classes is alike; k = 1 turns the order round.
+    a factor of ten of the number of classes gives similar results; k = 1 reverses the order.
 
     Parameters
     ----------
     signals
-        With `embeddings`.
+        Must have `embeddings`.
     k
-        How many centroids; None takes the number of classes, or 10 (at most the number of examples) where there
-        are none.
+        The number of centroids; None uses the number of classes, or 10 (at most the number of examples) if there are
+        none.
     seed
-        Of the starting centroids.
+        Seed of the initial centroids.
     """
     if k is None:
         k = len(signals.classes) if signals.task == "classification" else DEFAULT_CLUSTERS

@@ -1,4 +1,4 @@
-"""Random: the score every other one has to beat."""
+"""Random: the baseline for every other score."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["random"]
 def random(signals: Signals, *, seed: int = 0) -> NDArray[np.float64]:
     """Uniform on [0, 1), seeded.
 
-    Drawn in the order of the ids, so the order of the source plays no part.
+    Drawn in the order of the ids, so the order of the source does not matter.
 
     Parameters
     ----------
     signals
         Any.
     seed
-        Of the draw.
+        Seed of the draw.
     """
     return stream(seed, "random score").random(len(signals))

@@ -1,8 +1,8 @@
-"""The door to the scores: `score` checks, sorts by id, calls one pure function, and says how reliable it is.
+"""`score`: check, sort by id, call one pure function, and measure its reliability.
 
 Reliability is the rank correlation (Spearman) between the score from the even and from the odd seeds. A score of
-embeddings is compared with the same score of the next seed's network, where that was observed; otherwise, if it takes
-a `seed` itself, with the same score under another seed.
+embeddings is compared with the same score from the next seed's network, if that was observed; otherwise, if the score
+has a `seed` parameter, with the same score under another seed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,46 @@ from ..artefacts import Scores, Signals, record
 from ..artefacts.signals import EXAMPLE_AXIS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.rank_correlation import rank_correlation
 from .arithmetic import resolve_epoch
 
 __all__ = ["list_scores", "score"]
 
 
 def score(name: str, signals: Signals, **parameters: Any) -> Scores:
-    """One number an example; higher always means harder.
+    """Compute a score: one number per example; higher always means harder.
 
     Parameters
     ----------
     name
         A registered score; `list_scores()` lists them.
     signals
-        What was observed; it must hold the arrays the score needs.
+        The observed signals; they must have the arrays that the score needs.
     parameters
-        Of the score, by name, such as `epoch=`.
+        Parameters of the score, by name, such as `epoch=`.
+
+    Returns
+    -------
+    Scores
+        One value per example, with its reliability if it can be measured.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no score or parameter of that name.
+    NotDefinedError
+        If the score is not defined for this task or these signals.
+    InputError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> rec = wn.Recorder(3, classes=2)
+    >>> rec.log([0, 1, 2], [[3.0, 0.0], [0.0, 0.0], [3.0, 0.0]], [0, 0, 1])
+    >>> rec.end_epoch()
+    >>> score("el2n", rec.signals()).values.round(2).tolist()
+    [0.07, 0.71, 1.35]
     """
     method = registry.get("score", name)
     if not isinstance(signals, Signals):
@@ -66,12 +90,23 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
 
 
 def list_scores() -> list[registry.Method]:
-    """All registered scores with their needs, tasks, parameters and papers."""
+    """List all registered scores with their needs, tasks, parameters and papers.
+
+    Returns
+    -------
+    list of Method
+        Sorted by name.
+
+    Examples
+    --------
+    >>> "el2n" in [method.name for method in list_scores()]
+    True
+    """
     return registry.listing("score")
 
 
 def _settings(method: registry.Method, signals: Signals, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with defaults filled in and the epoch named, once everything the score relies on is checked."""
+    """Check everything the score relies on; return its parameters with defaults filled in and the epoch as a number."""
     owner = f"score {method.name!r}"
     if signals.task not in method.tasks:
         raise NotDefinedError(
@@ -85,7 +120,7 @@ def _settings(method: registry.Method, signals: Signals, given: Mapping[str, Any
     settings = {**method.parameters, **given}
     if "seed" in settings:
         settings["seed"] = checks.integer("seed", owner, settings["seed"], low=0)
-    if "epoch" in settings:  # so that the provenance states the epoch, not the word for it
+    if "epoch" in settings:  # so that the provenance has the epoch as a number
         settings["epoch"] = resolve_epoch(signals, settings["epoch"], owner)
     return settings
 
@@ -114,7 +149,7 @@ def _check_logits(signals: Signals, owner: str) -> None:
 
 
 def _only_needed(method: registry.Method, signals: Signals) -> Signals:
-    """The same examples with no more arrays than the score reads, so that no more is sorted or split."""
+    """The same examples with only the arrays that the score reads, so that no others are sorted or split."""
     names = method.needs or {min(signals.arrays, key=lambda name: signals.arrays[name].nbytes)}
     return replace(signals, arrays={name: signals.arrays[name] for name in sorted(names)})
 
@@ -127,9 +162,9 @@ def _computed(method: registry.Method, signals: Signals, settings: Mapping[str, 
 def _reliability(
     method: registry.Method, signals: Signals, settings: Mapping[str, Any], again: Mapping[str, NDArray[Any]]
 ) -> float | None:
-    """Rank correlation between halves of the seeds; None where there is nothing to compare.
+    """Rank correlation between halves of the seeds; None if there is nothing to compare.
 
-    `again` holds the embeddings by the next seed's network, in canonical order, if they were observed.
+    `again` has the embeddings from the next seed's network, in canonical order, if they were observed.
     """
     if any(EXAMPLE_AXIS[name] > 0 for name in method.needs):
         if signals.seeds < 2:
@@ -147,16 +182,4 @@ def _reliability(
         first, second = (_computed(method, signals, {**settings, "seed": settings["seed"] + step}) for step in (0, 1))
     else:
         return None
-    return _spearman(first, second)
-
-
-def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return None
-    return float(np.clip(np.corrcoef(_ranks(first), _ranks(second))[0, 1], -1.0, 1.0))
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks from 1, ties sharing their mean rank."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[group])
+    return None if np.ptp(first) == 0 or np.ptp(second) == 0 else rank_correlation(first, second)

@@ -1,4 +1,4 @@
-"""TDDS: how unevenly an example's loss moves from epoch to epoch."""
+"""TDDS: how unevenly an example's loss changes from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ __all__ = ["tdds"]
 def tdds(
     signals: Signals, *, window: int = 10, decay: float = 0.9, epochs: int | None = None, difference: str = "kl"
 ) -> NDArray[np.float64]:
-    """Variance of the loss differences within windows, later windows counting more.
+    """Variance of the loss differences within windows; later windows count more.
 
     Between successive recorded epochs t and t + 1 the difference d_t is, from the logits alone, either
-    KL(p_{t+1} || p_t), the published stand-in, or the change of the cross-entropy. A window of J epochs holds
+    KL(p_{t+1} || p_t), the published approximation, or the change of the cross-entropy. A window of J epochs holds
     J - 1 differences; V_w is their variance (divided by J - 1). Windows slide by one epoch, and
     S_1 = V_1, S_w = decay V_w + (1 - decay) S_{w-1}. The score is the mean over seeds of the last S.
 
     Parameters
     ----------
     signals
-        With `logits` of at least `window` epochs.
+        Must have `logits` of at least `window` epochs.
     window
         J, in recorded epochs, 3 or more.
     decay
-        Weight of the newest window, in (0, 1]; 1 looks at the last window only.
+        Weight of the newest window, in (0, 1]; 1 uses only the last window.
+
     epochs
         Only epochs up to this one are used; None uses all.
     difference

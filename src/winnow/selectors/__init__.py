@@ -1,10 +1,10 @@
-"""Selectors: one function a file, a Pool and a size in, a Choice of exactly that many positions out.
+"""Selectors: one function per file, from a Pool and a size to a Choice of exactly that many positions.
 
 To add one: write `selectors/NAME.py` with a function `NAME(pool, size, *, seed=0, parameters)` under
 `@registry.selector(needs=..., paper=..., default_score=...)` and add its import line here. `balance.py` wraps it
-with class or cluster quotas, and `tests/conformance/test_selectors.py` picks it up; a slow twin belongs in
-`tests/oracles/selectors.py`. A pool is sorted by id, so whatever a selector draws or breaks ties by is tied to
-ids and not to the order of the source; `size` is between 1 and `pool.n`.
+with class or cluster quotas, and `tests/conformance/test_selectors.py` includes it; a slow reference implementation
+belongs in `tests/oracles/selectors.py`. A pool is sorted by id, so all random draws and ties of a selector depend on
+ids and not on the order of the source; `size` is between 1 and `pool.n`.
 """
 
 from __future__ import annotations

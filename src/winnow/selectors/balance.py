@@ -1,11 +1,11 @@
-"""Quotas around any selector: no class, or cluster where there are no classes, falls below its floor.
+"""Quotas around any selector: no class (or cluster, if there are no classes) falls below its floor.
 
 `balance=b` in [0, 1] guarantees each of K classes at least b times its equal share, size / K, or all it has if
-that is less. The selector first fills every class's floor from that class alone, then the rest from whatever is
-left of all. A selector whose weights stand for all that it chose from (`by_group`) is told how many to keep of each
-class instead: its floor and a part of the rest, in proportion to what the class has left. The floors of classes too
-small for theirs are shared out over the others, so b = 1 means as equal as the data allow; everything sums exactly to
-the size.
+that is less. The selector first fills every class's floor from that class alone, then the rest from the remaining
+examples of all classes. A selector whose weights represent everything it chose from (`by_group`) instead gets the
+number to keep per class: its floor and a part of the rest, in proportion to what the class has left. If a class is too
+small for its floor, the difference is distributed over the others, so b = 1 means as equal as the data allow;
+everything sums exactly to the size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["class_names", "combine", "groups_of"]
 
 
 def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:
-    """Names of the classes, or their numbers where they have none."""
+    """Names of the classes, or their numbers if they have no names."""
     return classes or tuple(str(number) for number in range(int(labels.max()) + 1))
 
 
@@ -57,17 +57,17 @@ def combine(
     function
         The selector.
     pool
-        What to choose from; with embeddings where it has no class labels.
+        What to choose from; must have embeddings if it has no class labels.
     size
         How many to keep.
     balance
-        b above.
+        The b of this module's docstring.
     seed
-        For the selector and the clusters.
+        Seed of the selector and the clusters.
     parameters
-        Of the selector.
+        Parameters of the selector.
     by_group
-        Whether groups are chosen from once each, as the registry says.
+        Whether the selector handles all groups in one call, as registered.
     """
     group, names = groups_of(pool, seed)
     members = [np.flatnonzero(group == number) for number in range(len(names))]
@@ -94,7 +94,7 @@ def combine(
     def run(name: str, where: NDArray[np.int64], count: int) -> None:
         if count == 0:
             return
-        own = number(seed, "combine", name)  # or every class would draw the same places
+        own = number(seed, "combine", name)  # otherwise every class would draw the same positions
         made = function(pool.take(where), count, seed=own, **parameters)
         positions.append(where[made.positions])
         weights.append(np.ones(count) if made.weights is None else made.weights)
@@ -112,7 +112,7 @@ def combine(
 
 
 def _clustered(pool: Pool, group: NDArray[np.int64], names: tuple[str, ...], kept: NDArray[np.int64]) -> dict[str, Any]:
-    """What is kept of each cluster, where clusters stand for classes."""
+    """The number kept per cluster, if clusters replace classes."""
     if pool.labelled:
         return {}
     counts = np.bincount(group[kept], minlength=len(names)).tolist()

@@ -1,4 +1,4 @@
-"""Beta (DUAL): sample by score, around a mean prediction that moves towards easy ones as less is kept."""
+"""Beta (DUAL): sample by score, around a mean prediction that moves towards easy examples as less is kept."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def beta(
 
     weight_i = score_i x Beta(m_i; a, b), a = 16 - b, b = 15 (1 - mu)(1 - r^4): m_i the mean over seeds and
     early epochs of the true class's probability, r the fraction removed, mu the m of the highest-scored example.
-    The draw is one after the other, each in proportion to the weights that are left, done at once by adding
+    Examples are drawn one after the other, each in proportion to the remaining weights; this is done at once by adding
     Gumbel noise to log weights. Examples of weight zero come last, in random order.
 
     Parameters
     ----------
     pool
-        With non-negative scores, and logits.
+        Must have non-negative scores, and logits.
     size
         How many to keep.
     seed
-        Of the draw.
+        Seed of the draw.
     epochs
         Mean predictions are over epochs up to this one; None uses all.
     power
-        Of r.
+        The power of r.
     anchors
-        mu is the mean over this many of the highest-scored examples (the authors' code takes 10).
+        mu is the mean over this many of the highest-scored examples (the authors' code uses 10).
     """
     owner = "selector 'beta'"
     scores = pool.difficulty
@@ -56,7 +56,7 @@ def beta(
     mean = mean_true_probability(pool.observed, rows_within(pool.observed, epochs, owner))
     anchor = float(mean[np.argsort(-scores, kind="stable")[:top]].mean())
     b = 15.0 * (1.0 - anchor) * (1.0 - (1.0 - pool.keep) ** exponent)
-    b = max(b, EDGE)  # 0 where the anchor is certain: the density then leans on the surest predictions
+    b = max(b, EDGE)  # 0 if the anchor is certain: the density then favours the most certain predictions
     rng = stream(seed, "beta")
     noise = -np.log(rng.exponential(size=pool.n))
     possible = scores > 0

@@ -21,22 +21,22 @@ def graph(pool: Pool, size: int, *, seed: int = 0, k: int = 5, gamma: float = 0.
 
     With N(i) the k nearest neighbours of i in embedding space, at distances d, and w_ij = exp(-gamma d_ij^2):
     u_i = s_i + sum over j in N(i) of w_ij s_j; then, repeatedly, the largest u_i is picked and every j in
-    N(i) still there loses w_ij max(u_i, 0). Scores with negative values are first shifted to start at 0, for a
-    discount to mean less. A heap with stale entries left in it makes this O(n k log n).
+    N(i) not yet picked loses w_ij max(u_i, 0). Scores with negative values are first shifted to start at 0, so that a
+    discount always lowers them. A heap that keeps stale entries makes this O(n k log n).
 
     Parameters
     ----------
     pool
-        With scores and embeddings.
+        Must have scores and embeddings.
     size
         How many to keep.
     seed
-        Plays no part: nothing is drawn.
+        Not used: nothing is random.
     k
-        Neighbours of each example.
+        The number of neighbours per example.
     gamma
-        How fast the weight falls with the squared distance, in the embeddings' own units; the certificate states the
-        mean weight, which near 0 says that neighbours hardly count and near 1 that distances do not.
+        How fast the weight falls with the squared distance, in the embeddings' own units. The certificate gives the
+        mean weight: near 0, neighbours hardly count; near 1, distances hardly do.
     """
     owner = "selector 'graph'"
     near = min(checks.integer("k", owner, k, low=1), pool.n - 1)
@@ -63,7 +63,7 @@ def _greedy(
     for step in track(range(size), "graph"):
         while True:
             value, best = heapq.heappop(heap)
-            if there[best] and -value == current[best]:  # otherwise the entry is of before a discount
+            if there[best] and -value == current[best]:  # otherwise the entry is from before a discount
                 break
         picked[step] = best
         there[best] = False

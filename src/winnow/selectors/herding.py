@@ -13,21 +13,21 @@ __all__ = ["herding"]
 
 @registry.selector(needs={"embeddings"}, paper="Welling 2009")
 def herding(pool: Pool, size: int, *, seed: int = 0) -> Choice:
-    """Pick, each time, the example that brings the running mean closest to the mean of all.
+    """Repeatedly pick the example that brings the running mean closest to the mean of all.
 
-    Minimises || mean - (sum of picked + x) / (t + 1) || over the x not yet picked. The certificate states the
-    distance left between the two means.
+    Minimises || mean - (sum of picked + x) / (t + 1) || over the x not yet picked. The certificate gives the remaining
+    distance between the two means.
 
     Parameters
     ----------
     pool
-        With embeddings.
+        Must have embeddings.
     size
         How many to keep.
     seed
-        Plays no part: nothing is drawn.
+        Not used: nothing is random.
     """
-    points = pool.points  # centred, so the mean to follow is 0 and || sum + x || is to be small
+    points = pool.points  # centred, so the mean to follow is 0 and || sum + x || should be small
     cost = np.square(points).sum(axis=1)
     total = np.zeros(points.shape[1])
     picked = np.empty(size, dtype=np.int64)

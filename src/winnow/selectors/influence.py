@@ -29,32 +29,32 @@ def influence(
     moves: int | None = None,
     spare: str = "parameters",
 ) -> Choice:
-    """Remove the set whose influence vectors cancel best, so that a head on the embeddings hardly moves.
+    """Remove the set whose influence vectors cancel best, so that a head on the embeddings hardly changes.
 
     A softmax head is trained on the scaled embeddings and a column of ones, by mean L + damping / 2 |theta|^2. Of all
-    sets of n - size examples one is looked for whose removal moves that head least (`influence.prune_by_count`). The
-    certificate predicts the head's change under retraining. It is about the head on fixed embeddings: a network
-    retrained from scratch moves for other reasons too.
+    sets of n - size examples, the solver searches for one whose removal changes that head least
+    (`influence.prune_by_count`). The certificate predicts the change of the head under retraining. It is about the head
+    on fixed embeddings: a network retrained from scratch changes for other reasons too.
 
-    With `balance` every class is solved by itself, with a head of its own; `stratify` keeps the classes' shares and
-    solves them together, so prefer it unless the shares must change.
+    With `balance` every class is solved separately, with its own head; `stratify` keeps the classes' shares and solves
+    them together, so prefer it unless the shares must change.
 
     Parameters
     ----------
     pool
-        With embeddings, and class labels.
+        Must have embeddings and class labels.
     size
         How many to keep.
     seed
-        Of the solver.
+        Seed of the solver.
     damping
         The regulariser of the head, above 0.
     stratify
-        Whether each class keeps its share exactly, to the nearest whole number.
+        Whether each class keeps its exact share, up to rounding.
     moves
-        Swaps to try; None takes as many as the calibration did.
+        The number of swaps to try; None uses the calibrated number.
     spare
-        What is to change least: `parameters` of the head, or its `loss`.
+        What should change least: the `parameters` of the head, or its `loss`.
     """
     from ..methods.influence import prune_by_count
     from ..methods.influence.pruned import SPARED
@@ -82,7 +82,7 @@ def head_of(pool: Pool, damping: object, owner: str) -> tuple[Influence, FittedH
 
 
 def told(certificate: Any, head: FittedHead) -> dict[str, Any]:
-    """What a subset's certificate says of the head."""
+    """The part of a subset's certificate about the head."""
     about = {name: certificate[name] for name in TOLD}
     about["corrected"] = about["corrected"] if np.isfinite(about["corrected"]) else None
     return {"removed": certificate["removed"], "head_length": length_of(head), **about, "notes": certificate["notes"]}
@@ -94,5 +94,5 @@ def length_of(head: FittedHead) -> float:
 
 
 def moves_of(moves: object, owner: str) -> int | None:
-    """How many swaps were asked for, if that was said."""
+    """The number of swaps, checked, if given."""
     return None if moves is None else checks.integer("moves", owner, moves, low=0)

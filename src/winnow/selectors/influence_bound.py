@@ -1,4 +1,4 @@
-"""Influence bound: say whether a size keeps a trained head within a bound, and which size would."""
+"""Influence bound: check whether a size keeps a trained head within a bound, and which size would."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def influence_bound(
     stratify: bool = True,
     moves: int | None = None,
 ) -> Choice:
-    """Keep the size asked for, and find the smallest size at which a head moves by at most a share of its length.
+    """Keep the given size, and find the smallest size at which a head changes by at most a share of its length.
 
     The head is that of the selector `influence`. `influence.prune_by_bound` removes up to n - size examples while the
-    head, retrained, is predicted to move by at most epsilon |theta|. If it gets that far, that set is the answer, and
-    the certificate says that the bound holds. If not, the answer is that of `influence` at the size asked for; the
-    certificate then says that the bound does not hold, and the smallest size found that does (`smallest_size`). The
-    bound is about the head on fixed embeddings, not about a network retrained from scratch.
+    retrained head is predicted to change by at most epsilon |theta|. If it reaches n - size, that set is the result,
+    and the certificate says that the bound holds. Otherwise the result is that of `influence` at the given size; the
+    certificate then says that the bound does not hold, and the smallest size found at which it does (`smallest_size`).
+    The bound is about the head on fixed embeddings, not about a network retrained from scratch.
 
     Parameters
     ----------
     pool
-        With embeddings, and class labels.
+        Must have embeddings and class labels.
     size
         How many to keep.
     seed
-        Of the solver.
+        Seed of the solver.
     epsilon
         The largest change allowed, as a share of the head's length; above 0.
     damping, stratify
-        As `influence` has them.
+        As in `influence`.
     moves
-        Likewise, for each size that is tried.
+        As in `influence`, per size tried.
     """
     from ..methods.influence import prune_by_bound, prune_by_count
 

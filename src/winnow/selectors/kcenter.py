@@ -13,19 +13,19 @@ __all__ = ["kcenter"]
 
 @registry.selector(needs={"embeddings"}, paper="Sener and Savarese 2018")
 def kcenter(pool: Pool, size: int, *, seed: int = 0) -> Choice:
-    """Pick the example farthest from all picked so far, starting nearest the mean.
+    """Pick the example farthest from all picked so far, starting with the one nearest to the mean.
 
     Greedy farthest first: the largest distance from any example to its nearest kept one, the `radius` of the
-    certificate, is within a factor two of the best possible for this size.
+    certificate, is within a factor of two of the best possible for this size.
 
     Parameters
     ----------
     pool
-        With embeddings.
+        Must have embeddings.
     size
         How many to keep.
     seed
-        Plays no part: nothing is drawn.
+        Not used: nothing is random.
     """
     points = pool.points
     squares = np.square(points).sum(axis=1)
@@ -38,5 +38,5 @@ def kcenter(pool: Pool, size: int, *, seed: int = 0) -> Choice:
         last = picked[step]
         distance = squares + squares[last] - 2.0 * (points @ points[last])
         np.minimum(gap, np.maximum(distance, 0.0), out=gap)
-        gap[last] = -1.0  # never again, however many copies there are
+        gap[last] = -1.0  # never picked again, however many copies there are
     return Choice(picked, certificate={"radius": float(np.sqrt(max(gap.max(), 0.0)))})

@@ -1,4 +1,4 @@
-"""lpNTK head: without redundant examples, and with fewer of what most of a class looks like."""
+"""lpNTK head: remove redundant examples, and keep fewer of the most common kind in each class."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def lpntk_head(
 ) -> Choice:
     """Remove redundant examples, cluster what remains of each class, then thin the largest cluster at random.
 
-    Section 4.2. Redundant examples are removed (`lpntk.redundant`); what remains of each class is clustered by
-    farthest points on the lpNTK, the mean over seeds (`lpntk.farthest_points`); then examples of the classes' largest
-    clusters, all together, are drawn and dropped until the size is reached, where the paper drops a tenth of them.
-    If that is not enough, the next largest clusters follow, and centres go last of all. If the redundant ones were
-    too many, the least covered come back.
+    Section 4.2. Redundant examples are removed (`lpntk.redundant`); the rest of each class is clustered by farthest
+    points on the lpNTK, the mean over seeds (`lpntk.farthest_points`). Then examples of the classes' largest clusters,
+    taken together, are dropped at random until the size is reached (the paper drops a tenth of them). If that is not
+    enough, the next largest clusters follow, and centres go last. If too many were redundant, the least covered ones
+    are kept again.
 
     Parameters
     ----------
     pool
-        With lpntk, and class labels.
+        Must have lpntk and class labels.
     size
         How many to keep.
     seed
-        Of what is dropped from a cluster.
+        Seed of which examples of a cluster are dropped.
     rule
-        Of redundancy: `cover`, or `paper`, as published, which removes whatever has a short gradient.
+        The rule of redundancy: `cover`, or `paper`, as published, which removes every example with a short gradient.
     cosine
-        The least cosine of a removed example and its witness, in (0, 1]; for `cover`.
+        The smallest cosine of a removed example and its witness, in (0, 1]; used by `cover`.
     clusters
-        Clusters of a class as a share of its remaining examples, in (0, 1].
+        The number of clusters per class as a share of its remaining examples, in (0, 1].
     kind
-        `raw` clusters by the kernel, as the paper does, so that clusters beside the largest are mostly of one
+        `raw` clusters by the kernel, as the paper does, so that clusters other than the largest mostly have one
         example; `cosine` by direction.
     """
     from ..methods.lpntk import FeatureRows, farthest_points, redundant

@@ -1,4 +1,4 @@
-"""lpNTK head only: for small budgets, nothing but what most of a class looks like."""
+"""lpNTK head only: for small budgets, keep only the most common kind of examples in each class."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def lpntk_head_only(pool: Pool, size: int, *, seed: int = 0, clusters: float = 0
     """Draw from the largest cluster of each class and leave the tail out.
 
     Appendix E.2, for budgets of a few per cent: each class is clustered by farthest points on the lpNTK, the mean
-    over seeds (`lpntk.farthest_points`), and the subset is drawn uniformly from the classes' largest clusters, all
-    together. A size beyond them goes on to the next largest.
+    over seeds (`lpntk.farthest_points`), and the subset is drawn uniformly from the classes' largest clusters, taken
+    together. If the size exceeds them, the next largest follow.
 
     Parameters
     ----------
     pool
-        With lpntk, and class labels.
+        Must have lpntk and class labels.
     size
         How many to keep.
     seed
-        Of the draw.
+        Seed of the draw.
     clusters
-        Clusters of a class as a share of its examples, in (0, 1].
+        The number of clusters per class as a share of its examples, in (0, 1].
     kind
         `raw` clusters by the kernel, as the paper does; `cosine` by direction.
     """

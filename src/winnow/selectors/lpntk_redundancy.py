@@ -1,4 +1,4 @@
-"""lpNTK redundancy: remove what a kept example teaches as well."""
+"""lpNTK redundancy: remove examples whose effect on training a kept example already provides."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 __all__ = ["lpntk_redundancy"]
 
 RULES = ("cover", "paper")
-HALVINGS = 14  # of the interval that the cosine is looked for in
+HALVINGS = 14  # of the interval in which the cosine is searched
 
 
 @registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
 def lpntk_redundancy(pool: Pool, size: int, *, seed: int = 0, rule: str = "cover") -> Choice:
-    """Remove examples that another of their class covers, in the direction they pull the network.
+    """Remove examples that another of their class covers, by the direction of their gradients.
 
     With phi the lpNTK feature and k = phi.phi', the mean over seeds:
 
-    `cover` goes through each class from the largest |phi| down and removes an example if one that stays has a cosine
+    `cover` goes through each class from the largest |phi| down and removes an example if a kept one has a cosine
     of at least c with it; c is the largest that removes enough, found by bisection, the same for all classes. If it
-    removes more than enough, the least covered come back. A size below what any c > 0 leaves keeps the examples that
-    cover most; the certificate counts those then left without a kept witness (`uncovered`).
+    removes more than enough, the least covered ones are kept again. If no c > 0 removes enough, the examples that cover
+    most are kept; the certificate counts those then left without a kept witness (`uncovered`).
 
     `paper` is Section 4.1: x is redundant if some other x' has k(x, x') > k(x, x). To reach a size, the largest
     max over x' of k(x, x') / k(x, x) go first; the certificate says how many are redundant as published. By
-    the Cauchy-Schwarz inequality this removes whatever has a short gradient, covered or not.
+    the Cauchy-Schwarz inequality this removes every example with a short gradient, covered or not.
 
     Parameters
     ----------
     pool
-        With lpntk, and class labels.
+        Must have lpntk and class labels.
     size
         How many to keep.
     seed
-        Plays no part: nothing is drawn.
+        Not used: nothing is random.
     rule
         `cover` or `paper`.
     """
@@ -89,14 +89,14 @@ def _cover(rows: NDArray[Any], labels: Positions, size: int) -> tuple[Redundancy
 
 
 def _covering_most(rows: NDArray[Any], found: Redundancy, size: int) -> Positions:
-    """Of the kept examples those that are witness for most; of equals the longer."""
+    """The kept examples that are the witness of most others; of ties the one with the longer gradient."""
     counts = np.bincount(found.witness[found.removed], minlength=rows.shape[0])[found.kept]
     lengths = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)[found.kept]
     return found.kept[np.lexsort((-lengths, -counts))[:size]]
 
 
 def _excess(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """The largest k(x, x') / k(x, x) over all others x'; what differs from 1 by rounding is 1."""
+    """The largest k(x, x') / k(x, x) over all others x'; values equal to 1 up to rounding become 1."""
     from ..methods.lpntk import FeatureRows
     from ..methods.lpntk.kernel_rows import opened, rounding, spans
 

@@ -1,4 +1,4 @@
-"""What the lpNTK selectors share: rows of the kernel, restoring what was removed, and how large clusters are."""
+"""Helpers shared by the lpNTK selectors: rows of the kernel, restoring removed examples, and ranks of clusters."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def kernel_rows(pool: Pool) -> NDArray[Any]:
 
 
 def class_labels(pool: Pool) -> Positions:
-    """Class numbers; the door has checked that there are some."""
+    """Class numbers; `select` has checked that there are some."""
     return np.asarray(pool.labels, dtype=np.int64)
 
 
 def least_covered(rows: NDArray[Any], found: Redundancy) -> Positions:
-    """Removed examples, those without a kept witness first, then by how far from its direction they are."""
+    """Removed examples: those without a kept witness first, then by decreasing distance from its direction."""
     witness = found.witness[found.removed]
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     covered = witness >= 0
@@ -41,7 +41,7 @@ def least_covered(rows: NDArray[Any], found: Redundancy) -> Positions:
 
 
 def cluster_ranks(found: FarthestPoints) -> Positions:
-    """For each example, the place of its cluster among those of its class, the largest 0; the earlier of equals."""
+    """For each example, the rank of its cluster by size within its class, 0 for the largest; of ties the earlier."""
     ranks = np.empty(found.sizes.size, dtype=np.int64)
     classes = np.zeros_like(found.sizes) if found.classes is None else found.classes
     for name in np.unique(classes):

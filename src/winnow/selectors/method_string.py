@@ -1,7 +1,7 @@
-"""Method names as people write them: a score, a selector, or `score+selector`.
+"""Method names as users write them: a score, a selector, or `score+selector`.
 
-`el2n` keeps the hardest by that score, `strata` runs that selector on its usual score, `aum+strata` says both.
-Where a name is a score and a selector (`random`), the selector is meant.
+`el2n` keeps the hardest by that score, `strata` runs that selector on its default score, `aum+strata` names both.
+If a name is both a score and a selector (`random`), it means the selector.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["MethodParts", "method_names", "needs_of", "parse_method"]
 
 
 class MethodParts(NamedTuple):
-    """A method name taken apart; `select(plan.selector, signals, score=plan.score, **plan.parameters)` runs it."""
+    """A parsed method name; `select(plan.selector, signals, score=plan.score, **plan.parameters)` runs it."""
 
     score: str | None
     selector: str
@@ -24,7 +24,7 @@ class MethodParts(NamedTuple):
 
 
 def parse_method(name: str) -> MethodParts:
-    """Score (None if the selector reads none), selector and parameters meant by a method name.
+    """Return the score (None if the selector uses none), selector and parameters of a method name.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def parse_method(name: str) -> MethodParts:
     if second not in selectors:
         raise UnknownNameError.of(f"selector in method {name!r}:", second, selectors)
     if "scores" not in selectors[second].needs:
-        raise InputError(f"method {name!r} joins a score to selector {second!r}, which reads none; say {second!r}.")
+        raise InputError(f"method {name!r} joins a score to selector {second!r}, which uses none; pass {second!r}.")
     return MethodParts(first, second, {"policy": "hard"} if second == "rank" else {})
 
 
@@ -60,7 +60,7 @@ def needs_of(name: str) -> frozenset[str]:
 
 
 def method_names() -> list[str]:
-    """Every single name `parse_method` knows."""
+    """Return every single name that `parse_method` knows."""
     return sorted({*_by_name("score"), *_by_name("selector")})
 
 

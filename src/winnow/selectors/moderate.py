@@ -1,4 +1,4 @@
-"""Moderate: keep what is neither typical nor odd."""
+"""Moderate: keep examples that are neither typical nor unusual."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def moderate(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Keep the examples whose distance to their class's centre is closest to the median of those distances.
 
     With d_i = || x_i - mean of its class ||, keeps the smallest |d_i - median of d over its class|. Without class
-    labels, ten clusters take the classes' place.
+    labels, ten clusters replace the classes.
 
     Parameters
     ----------
     pool
-        With embeddings.
+        Must have embeddings.
     size
         How many to keep.
     seed
-        Of the clusters, where there are no classes.
+        Seed of the clusters, if there are no classes.
     """
     points = pool.points
     group = _groups(pool, seed)
@@ -37,7 +37,7 @@ def moderate(pool: Pool, size: int, *, seed: int = 0) -> Choice:
         distance = np.sqrt(np.square(inside - inside.mean(axis=0)).sum(axis=1))
         offset[members] = np.abs(distance - np.median(distance))
         farthest = max(farthest, float(distance.max()))
-    # the two in the middle of an even class are equally far from its median: rounding must not decide between them
+    # in a class of even size the two middle examples are equally far from the median: rounding must not decide
     near = np.round(offset / (farthest or 1.0), 12)
     return Choice(np.argsort(near, kind="stable")[:size])
 

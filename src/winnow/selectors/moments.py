@@ -1,4 +1,4 @@
-"""Moment matching: few weighted examples with the moments of all (Wang et al. 2025)."""
+"""Moment matching: a few weighted examples with the moments of all (Wang et al. 2025)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from ..artefacts.quotas import share_out
 from ..core import checks, registry
@@ -21,12 +20,12 @@ __all__ = ["moments"]
 Vector = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-TRACE = 1e-9  # of an example's weight, for one that is kept only to reach the size
+TRACE = 1e-9  # share of an example's weight for one that is kept only to reach the size
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What is wanted of a group."""
+    """The settings for a group."""
 
     size: int
     order: int | None
@@ -47,31 +46,31 @@ def moments(
     activation: str = "relu",
     refine: bool = False,
 ) -> Choice:
-    """Keep few examples, weighted so that the moments of the embeddings are those of all.
+    """Keep a few examples, weighted so that the moments of the embeddings are those of all.
 
-    Classes are compressed each on its own, all to the same size as far as they go; an example's weight is the number
-    of examples it stands for. For regression the moments are those that a squared loss depends on: of x, of x times
-    the target, and of its square. Embeddings are reduced to their `dims` principal directions, and what lies outside
-    those is not matched: the certificate states its share (`spread_lost`), the largest relative error of what is
-    matched, and the error to expect of a mean over the examples (in its standard deviations: what is matched by
-    `wn.moments.advise`, the rest as chance would have it with these weights), beside that of a random subset. A class
-    of which nothing is kept, where the size is below their number, has a moment error of 1.
+    Classes are compressed separately, all to the same size if possible; an example's weight is the number of examples
+    it represents. For regression the moments are those that a squared loss depends on: of x, of x times the target, and
+    of the squared target. Embeddings are reduced to their `dims` principal directions; the rest is not matched. The
+    certificate gives the share of the rest (`spread_lost`), the largest relative error of the matched moments, and the
+    expected error of a mean over the examples, in standard deviations (for the matched part by `wn.moments.advise`, for
+    the rest that of a random subset with these weights), with that of a random subset for comparison. A class of which
+    nothing is kept, because the size is below the number of classes, has a moment error of 1.
 
     Parameters
     ----------
     pool
-        With embeddings.
+        Must have embeddings.
     size
         How many to keep.
     seed
-        Plays no part: nothing is drawn.
+        Not used: nothing is random.
     order
-        The highest order matched. If None, the first in as many directions as the size allows; where that is all of
-        them, what `wn.moments.advise` says.
+        The highest order matched. If None, order 1 in as many directions as the size allows; if that is all of them,
+        the order that `wn.moments.advise` suggests.
     dims
-        Principal directions in which moments are matched; if None, as many as the order and the size allow.
+        The number of principal directions in which moments are matched; if None, as many as the order and size allow.
     activation
-        What the model to be trained is made of, as `wn.moments.advise` takes it: `relu` has no use for orders beyond 2.
+        The activation of the model to be trained, as for `wn.moments.advise`: with `relu`, orders beyond 2 do not help.
     refine
         Spend more time for a smaller error.
     """
@@ -94,7 +93,7 @@ def moments(
 
 
 def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
-    """The groups that quotas name, or the classes as equally as they go, or everything as one; empty ones left out."""
+    """The groups given by quotas, or the classes as equally as possible, or all as one group; without empty ones."""
     if pool.shares is not None:
         return [share for share in pool.shares if share[1].size]
     if not pool.labelled or pool.labels is None:
@@ -106,7 +105,7 @@ def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
 
 
 def _compressed(points: Vector, targets: Vector | None, asked: _Settings) -> tuple[Positions, Vector, dict[str, Any]]:
-    """Which of a group stay, their weights, and what is known about it."""
+    """Return which examples of a group stay, their weights, and details."""
     from ..methods.moments import advise, compress, moment_error
     from ..methods.moments.principal import principal
 
@@ -118,7 +117,7 @@ def _compressed(points: Vector, targets: Vector | None, asked: _Settings) -> tup
     beside = 0 if targets is None else 1
     everywhere, _ = principal(points)
     order, directions = _advised(n, everywhere.shape[1], beside, asked)
-    if not order:  # too few for any moment: the examples nearest the mean stand for all
+    if not order:  # too few for any moment: the examples nearest to the mean represent all
         nearest = np.argsort(np.square(points - points.mean(axis=0)).sum(axis=1), kind="stable")[:size]
         return nearest, np.full(size, n / size), _known(size, 0, 0, 1.0, 0.0, None, None)
     reduced = everywhere[:, :directions]
@@ -130,7 +129,7 @@ def _compressed(points: Vector, targets: Vector | None, asked: _Settings) -> tup
     error = float(moment_error(reduced, kept, counts, order, targets=targets))
     advice = advise(n, directions, size, asked.activation, targets=beside)
     matched = advice.errors.get(order)
-    unmatched = max(0.0, float(np.square(counts).sum() / counts.sum() ** 2) - 1.0 / n)  # of a chance draw so weighted
+    unmatched = max(0.0, float(np.square(counts).sum() / counts.sum() ** 2) - 1.0 / n)  # of a random draw so weighted
     expected = None if matched is None else float(np.sqrt((1.0 - lost) * matched**2 + lost * unmatched))
     return kept, counts, _known(size, order, directions, lost, error, expected, advice.random)
 
@@ -150,7 +149,7 @@ def _known(
 
 
 def _advised(n: int, rank: int, targets: int, asked: _Settings) -> tuple[int, int]:
-    """The order and the directions: what is asked for, or what fits; (0, 0) if nothing does."""
+    """The order and the number of directions: as given, or what fits; (0, 0) if nothing does."""
     from ..methods.moments import advise, feasible_size
 
     size, order = asked.size, asked.order or 1
@@ -175,11 +174,13 @@ def _advised(n: int, rank: int, targets: int, asked: _Settings) -> tuple[int, in
 
 
 def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[Positions, Vector]:
-    """Exactly `size` examples: copies of kept ones share their weight, and any others get next to none.
+    """Return exactly `size` examples: copies of kept ones share their weight, and any others get almost none.
 
-    Compression merges copies, and on grids it may end below the size. Sharing among copies changes no moment; what is
-    still missing then takes a trace of the weight of its nearest kept example.
+    Compression merges copies, and on grids it may end below the size. Sharing weight among copies changes no moment;
+    further examples then take a trace of the weight of their nearest kept example.
     """
+    from scipy.spatial import cKDTree
+
     missing = size - kept.size
     if not missing:
         return kept, counts
@@ -196,7 +197,7 @@ def _filled(rows: Vector, kept: Positions, counts: Vector, size: int) -> tuple[P
 
 
 def _certificate(pool: Pool, parts: dict[str, Any]) -> dict[str, Any]:
-    """What was matched, for the worst group, and group by group."""
+    """Describe what was matched, for the worst group, and per group."""
 
     def worst(name: str, choose: Any, default: Any = None) -> Any:
         return choose((part[name] for part in parts.values() if part[name] is not None), default=default)

@@ -1,4 +1,4 @@
-"""What a selector is handed, and what it hands back."""
+"""The input and the output of a selector: Pool and Choice."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Pool:
     Parameters
     ----------
     n
-        How many there are.
+        The number of examples.
     keep
-        Fraction of all examples that the whole selection keeps. It stays the same when a class is taken out of
-        the pool, so that quotas share out examples and never change a method's policy.
+        Fraction of all examples that the whole selection keeps. It stays the same for the pool of a single class, so
+        that quotas distribute examples and never change a method's policy.
     task, labels, classes
-        Of the source.
+        Those of the source.
     scores
-        One number an example, for selectors that need scores.
+        One number per example, for selectors that need scores.
     score_name
         Name of that score.
     signals
-        The arrays the selector needs, in the order of the pool.
+        The arrays that the selector needs, in the order of the pool.
     shares
-        Under quotas, for a selector that chooses group by group: name, positions and count of each group.
+        With quotas, for a selector that handles groups itself: name, positions and count of each group.
     """
 
     n: int
@@ -49,7 +49,7 @@ class Pool:
     shares: tuple[tuple[str, NDArray[np.int64], int], ...] | None = None
 
     def take(self, positions: NDArray[np.int64]) -> Pool:
-        """The pool of just these examples."""
+        """Return the pool of just these examples."""
         return replace(
             self,
             n=int(positions.size),
@@ -60,21 +60,21 @@ class Pool:
 
     @property
     def difficulty(self) -> NDArray[np.float64]:
-        """The scores; the door has checked that a selector which asks for them gets them."""
+        """The scores; `select` has checked that a selector that needs them gets them."""
         if self.scores is None:
             raise TypeError("this pool holds no scores")
         return self.scores
 
     @property
     def observed(self) -> Signals:
-        """The signals; the door has checked that a selector which asks for them gets them."""
+        """The signals; `select` has checked that a selector that needs them gets them."""
         if self.signals is None:
             raise TypeError("this pool holds no signals")
         return self.signals
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """Embeddings as centred float64 rows; centring changes no distance and saves digits."""
+        """Embeddings as centred float64 rows; centring changes no distance and improves precision."""
         rows = self.observed.embeddings.reshape(self.n, -1).astype(np.float64)
         rows -= rows.mean(axis=0)
         return rows
@@ -87,7 +87,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What a selector chose: positions in its pool, weights if they are unequal, what is known about it."""
+    """A selector's choice: positions in its pool, weights if they are not equal, and a certificate."""
 
     positions: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None

@@ -1,4 +1,4 @@
-"""Random: the selection every other one has to beat."""
+"""Random: the baseline for every other selector."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     size
         How many to keep.
     seed
-        Of the draw.
+        Seed of the draw.
     """
     return Choice(stream(seed, "random selection").permutation(pool.n)[:size])

@@ -19,16 +19,16 @@ def rank(pool: Pool, size: int, *, seed: int = 0, policy: str = "hard", skip: fl
     Parameters
     ----------
     pool
-        With scores.
+        Must have scores.
     size
         How many to keep.
     seed
-        Breaks ties: scores such as forgetting have many, and the ids' order may follow the classes.
+        Breaks ties: scores such as forgetting have many, and the order of ids may follow the classes.
     policy
         `hard`, `easy` or `window`.
     skip
-        For the window: the fraction of all examples, hardest first, that is passed over before the window starts;
-        None puts the window in the middle.
+        For the window: the fraction of all examples, hardest first, that is skipped before the window starts; None puts
+        the window in the middle.
     """
     owner = "selector 'rank'"
     kind = checks.choice("policy", owner, policy, ("hard", "easy", "window"))

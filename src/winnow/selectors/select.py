@@ -1,4 +1,4 @@
-"""The door to the selectors: `select` checks, gathers what the method needs, sorts by id, chooses, certifies."""
+"""`select`: check, gather what the method needs, sort by id, choose, and certify."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["list_selectors", "select"]
 
 @dataclass(frozen=True)
 class _Request:
-    """What a selection works on, whichever way it was handed in."""
+    """The input of a selection, in one form however it was passed."""
 
     method: registry.Method
     scores: Scores | None
@@ -34,7 +34,7 @@ class _Request:
 
     @property
     def base(self) -> Scores | Signals:
-        """Who says which examples there are, and their labels."""
+        """The Scores or Signals that define the examples and their labels."""
         scores, signals = self.scores, self.signals
         if scores is not None and (scores.labels is not None or signals is None):
             return scores
@@ -64,20 +64,41 @@ def select(
     given
         Scores, or Signals.
     keep
-        Fraction to keep, in (0, 1]; or give `size`.
+        Fraction to keep, in (0, 1]; or pass `size`.
     size
-        How many to keep; or give `keep`.
+        How many to keep; or pass `keep`.
     balance
-        Guarantees each class this fraction, in [0, 1], of its equal share; clusters of the embeddings take the
-        classes' place where there are none.
+        Guarantees each class this fraction, in [0, 1], of its equal share; if there are no classes, clusters of the
+        embeddings replace them.
     seed
-        Of everything the selector draws.
+        Seed of everything random in the selector.
     signals
-        Arrays that the selector needs beside Scores, of the same examples.
+        Arrays of the same examples that the selector needs in addition to Scores.
     score
-        Where Signals are given: the score to compute from them, if not the selector's usual one.
+        If Signals are given: the score to compute from them, if not the selector's default.
     parameters
-        Of the selector, by name.
+        Parameters of the selector, by name.
+
+    Returns
+    -------
+    Subset
+        The kept ids, with weights and a certificate if the selector gives them.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no selector, score or parameter of that name.
+    NotDefinedError
+        If the selector is not defined for this task.
+    InputError
+        If an argument is out of range, or something the selector needs is missing.
+
+    Examples
+    --------
+    >>> import numpy as np, winnow as wn
+    >>> hardness = wn.Scores("mine", np.arange(4), np.array([0.1, 0.9, 0.5, 0.7]))
+    >>> sorted(select("rank", hardness, size=2).ids.tolist())
+    [1, 3]
     """
     method = registry.get("selector", name)
     request = _gathered(method, given, signals, score)
@@ -110,12 +131,23 @@ def select(
 
 
 def list_selectors() -> list[registry.Method]:
-    """All registered selectors with their needs, tasks, parameters, usual score and papers."""
+    """List all registered selectors with their needs, tasks, parameters, default score and papers.
+
+    Returns
+    -------
+    list of Method
+        Sorted by name.
+
+    Examples
+    --------
+    >>> "rank" in [method.name for method in list_selectors()]
+    True
+    """
     return registry.listing("selector")
 
 
 def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals | None, score: str | None) -> _Request:
-    """Scores where the method needs them, computed if only signals were given; signals lined up with them."""
+    """Collect scores if the method needs them, computed if only signals were given, and matching signals."""
     owner = f"selector {method.name!r}"
     if signals is not None and not isinstance(signals, Signals):
         raise InputError(f"signals of {owner} must be Signals; got {type(signals).__name__}.")
@@ -141,7 +173,8 @@ def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals
 
 
 def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: float) -> Pool:
-    """What the selector sees: sorted by id, no more arrays than it reads."""
+    """Make the pool for the selector: sorted by id, with only the arrays that it reads."""
+
     base, owner = request.base, request.owner
     needs = set(request.method.needs - {"scores"})
     if balance > 0 and (base.task != "classification" or base.labels is None):

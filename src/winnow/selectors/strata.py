@@ -1,4 +1,4 @@
-"""Strata (CCS): cover the whole range of difficulty evenly, without the very hardest."""
+"""Strata (CCS): cover the whole range of difficulty evenly, without the hardest examples."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ REMOVED, DROPPED = (0.5, 0.8, 0.9), (0.0, 0.2, 0.3)  # how much of the hardest t
 def strata(pool: Pool, size: int, *, seed: int = 0, drop: float | None = None, bins: int = 50) -> Choice:
     """Drop the hardest, then draw evenly from equal-width strata of the score.
 
-    Strata are filled from the emptiest upward: each gives an equal part of what is still wanted, or all it has,
-    and the rest is shared out over the fuller ones. Within a stratum the draw is uniform.
+    Strata are filled from the smallest up: each gives an equal part of what is still needed, or all it has, and the
+    rest is distributed over the larger ones. Within a stratum the draw is uniform.
 
     Parameters
     ----------
     pool
-        With scores.
+        Must have scores.
     size
         How many to keep.
     seed
-        Of the draw.
+        Seed of the draw.
     drop
-        Fraction of the hardest examples that is dropped first. None follows the fraction removed: nothing at 50 % or
-        less, 0.2 at 80 %, 0.3 at 90 % or more, straight lines between. Better chosen on validation data. Where
-        too few would be left, less is dropped.
+        Fraction of the hardest examples to drop first. None follows the fraction removed: nothing at 50 % or less, 0.2
+        at 80 %, 0.3 at 90 % or more, linear in between. It is better chosen on validation data. If too few examples
+        would be left, less is dropped.
     bins
-        How many strata.
+        The number of strata.
     """
     owner = "selector 'strata'"
     count = checks.integer("bins", owner, bins, low=1)
@@ -57,7 +57,8 @@ def strata(pool: Pool, size: int, *, seed: int = 0, drop: float | None = None, b
 
 
 def stratum(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Which of `count` equal-width strata of its range each value lies in."""
+    """The index of the equal-width stratum, out of `count`, that each value lies in."""
+
     low, width = values.min(), np.ptp(values)
     if width == 0:
         return np.zeros(values.size, dtype=np.int64)

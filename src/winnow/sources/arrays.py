@@ -7,8 +7,8 @@
 | other, four dimensions or more | tensor | as it is |
 | (n, d), or (n,) as one column | table | d |
 
-Channels come first where both readings are possible, as they do in torch. The array is not copied where its
-dtype already fits: change a copy, not the array that was opened.
+If both readings are possible, channels come first, as in torch. The array is not copied if its dtype already fits:
+change a copy, not the array that was opened.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _CHANNELS = (1, 3, 4)
 
 
 def open_arrays(inputs: Any, target: Any, asked: OpenRequest) -> Source:
-    """A Source over arrays in memory."""
+    """Make a Source over arrays in memory."""
     name = asked.named(None, "arrays")
     owner = f"source {name!r}"
     without_splits(asked.split, owner)
     if asked.labels is not None:
         if isinstance(asked.labels, str):
             raise InputError(
-                f"labels of wn.open names the column {asked.labels!r}, but arrays have no columns; "
+                f"labels of wn.open must be an array here, because arrays have no columns; got {asked.labels!r}: "
                 "pass (X, y) or labels=y."
             )
         if target is not None:
-            raise InputError("labels of wn.open are given twice, in (X, y) and in labels=; leave one out.")
+            raise InputError("labels of wn.open must be given once; got them in (X, y) and in labels=.")
         target = asked.labels
     asked.refuse("columns", of="arrays")
     values, kind = canonical(to_numpy(inputs, "X", owner), owner)
@@ -63,13 +63,13 @@ def open_arrays(inputs: Any, target: Any, asked: OpenRequest) -> Source:
 
 
 def to_numpy(value: Any, what: str, owner: str) -> NDArray[Any]:
-    """An array of whatever is like one; torch tensors come off their device."""
+    """Convert an array-like value to numpy; torch tensors are moved off their device."""
     if hasattr(value, "detach") and hasattr(value, "cpu"):
         value = value.detach().cpu()
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
         return np.asarray(value.numpy())
     if hasattr(value, "tocsr"):
-        raise InputError(f"{what} of {owner} is a sparse matrix; winnow reads dense ones (call .toarray()).")
+        raise InputError(f"{what} of {owner} must be dense; got a sparse matrix (call .toarray()).")
     if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
         raise DataError(f"{what} of {owner} has {int(np.sum(value.mask))} masked values; fill them first.")
     try:
@@ -79,9 +79,9 @@ def to_numpy(value: Any, what: str, owner: str) -> NDArray[Any]:
 
 
 def canonical(values: NDArray[Any], owner: str) -> tuple[NDArray[Any], Kind]:
-    """The inputs as a Source reads them, and their kind."""
+    """Return the inputs as a Source reads them, and their kind."""
     if values.ndim == 0:
-        raise InputError(f"X of {owner} must have one row an example; got a single value of dtype {values.dtype}.")
+        raise InputError(f"X of {owner} must have one row per example; got a single value of dtype {values.dtype}.")
     if values.dtype.kind not in "biuf":
         raise InputError(f"X of {owner} must be an array of real numbers; got dtype {values.dtype}.")
     if values.size == 0:
@@ -102,7 +102,7 @@ def canonical(values: NDArray[Any], owner: str) -> tuple[NDArray[Any], Kind]:
 
 
 def column_names(values: NDArray[Any], kind: Kind) -> tuple[str, ...]:
-    """Names for the columns of a table that has none."""
+    """Make names for the columns of a table without names."""
     return tuple(f"x{number}" for number in range(values.shape[1])) if kind == "table" else ()
 
 

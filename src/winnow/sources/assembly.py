@@ -1,7 +1,7 @@
-"""What was asked of `wn.open`, and the last step of every adapter: from pieces to a checked Source.
+"""The options of `wn.open`, and the last step of every adapter: from pieces to a checked Source.
 
-Ids are, in this order: those given; a unique column named `id`; names (file paths); the content. Content ids
-are computed when first asked for, because a large file is not read to be opened.
+Ids are, in this order of preference: those given; a unique column named `id`; names (file paths); the content. Content
+ids are computed only when needed, because opening a large file does not read it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCK = 4096  # rows hashed at a time
 
 @dataclass(frozen=True, eq=False)
 class OpenRequest:
-    """The options of `wn.open`, checked; its docstring says what each means."""
+    """The options of `wn.open`, checked; the docstring of `wn.open` explains each."""
 
     labels: Any = None
     task: Task | None = None
@@ -39,7 +39,7 @@ class OpenRequest:
     columns: tuple[str, ...] | None = None
     unreadable: str = "refuse"
     name: str | None = None
-    class_names: tuple[str, ...] = ()  # of built-in data whose files hold bare numbers
+    class_names: tuple[str, ...] = ()  # for built-in data whose files hold only class numbers
 
     def __post_init__(self) -> None:
         owner = "wn.open"
@@ -51,13 +51,13 @@ class OpenRequest:
         for word in ("split", "name"):
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):
-                raise InputError(f"{word} of {owner} must be a word; got {value!r}.")
+                raise InputError(f"{word} of {owner} must be a string; got {value!r}.")
         for word in ("classes", "columns"):
             object.__setattr__(self, word, _words(word, getattr(self, word)))
 
     @property
     def label_column(self) -> str | None:
-        """The column or key named as labels, where labels are not given as an array."""
+        """The column or key named as labels, if labels are not given as an array."""
         if self.labels is None or isinstance(self.labels, str):
             return self.labels
         raise InputError(
@@ -66,17 +66,17 @@ class OpenRequest:
 
     @property
     def id_column(self) -> str | None:
-        """The column named as ids, where ids are not given as an array."""
+        """The column named as ids, if ids are not given as an array."""
         return self.ids if isinstance(self.ids, str) else None
 
     def named(self, path: str | Path | None, fallback: str = "data") -> str:
-        """The name asked for, or one from the path."""
+        """The name given by the user, or one from the path."""
         if self.name is not None:
             return self.name
         return fallback if path is None else Path(path).resolve().name.split(".")[0] or fallback
 
     def refuse(self, *options: str, of: str) -> None:
-        """Refuse options that mean nothing for this kind of data."""
+        """Raise if options are given that have no meaning for this kind of data."""
         for option in options:
             if getattr(self, option) is not None:
                 raise InputError(f"{option} of wn.open does not apply to {of}; leave it out.")
@@ -95,7 +95,7 @@ def _words(name: str, value: Any) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """What an adapter found.
+    """What an adapter found in the data.
 
     Parameters
     ----------
@@ -106,13 +106,13 @@ class Pieces:
     target
         The raw target column, or None.
     class_names
-        Names of class numbers, where the format states them.
+        Names of class numbers, if the format has them.
     own_ids
-        Names the examples have of their own (or a function that reads them), and `ids_from`, what they are.
+        Ids that the format provides (or a function that reads them), and `ids_from`, what they are.
     content
-        Yields the bytes an example is known by; without it, those that `read` returns.
+        Yields the bytes that identify an example; if not given, those that `read` returns.
     values
-        The inputs as one array, where they are in memory anyway.
+        The inputs as one array, if they are in memory anyway.
     origin, seal
         As in Source; `assemble` adds to them.
     """
@@ -134,7 +134,7 @@ class Pieces:
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
-    """A checked Source from what an adapter found and the user asked for."""
+    """Make a checked Source from what an adapter found and the user's options."""
     owner = f"source {name!r}"
     targets = understand(
         found.target,
@@ -151,7 +151,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     read, shape = found.read, found.shape
     if asked.size is not None:
         if found.kind != "image":
-            raise InputError(f"size of wn.open applies to images; {owner} is a {found.kind} of shape {shape}.")
+            raise InputError(f"size of wn.open is for images only; {owner} is a {found.kind} of shape {shape}.")
         if shape[1:] != (asked.size, asked.size):
             read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
     split = found.origin.get("split")
@@ -180,18 +180,18 @@ def _ids(asked: OpenRequest, found: Pieces, labels: NDArray[Any] | None, owner: 
     if asked.ids is not None and asked.id_column is None:
         given = checks.ids(owner, asked.ids)
         if given.size != found.count:
-            raise InputError(f"ids of {owner} must have {found.count} entries, one an example; got {given.size}.")
+            raise InputError(f"ids of {owner} must have {found.count} entries, one per example; got {given.size}.")
         return given, "given"
     if found.own_ids is not None:
         own = found.own_ids
         return own if callable(own) else checks.ids(owner, own), found.ids_from
     if asked.id_column is not None:
-        raise InputError(f"ids of wn.open names the column {asked.ids!r}, but {owner} has no columns.")
+        raise InputError(f"ids of wn.open must be an array here, because {owner} has no columns; got {asked.ids!r}.")
     return ContentIds(found.content or ContentRows(found.read, found.count), labels), "content"
 
 
 def _content_seal(values: NDArray[Any], ids: NDArray[Any]) -> str:
-    """Digest of the inputs in the order of their ids: given ids do not speak for the content."""
+    """Digest of the inputs in the order of their ids, since ids given by the user do not reflect the content."""
     digest = hashlib.blake2b(digest_size=16)
     order = np.argsort(ids, kind="stable")
     for start in range(0, order.size, BLOCK):
@@ -201,24 +201,24 @@ def _content_seal(values: NDArray[Any], ids: NDArray[Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Reads from an array in memory."""
+    """Reader for an array in memory."""
 
     values: NDArray[Any]
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         return self.values[positions]
 
 
 @dataclass(frozen=True, eq=False)
 class ContentRows:
-    """The bytes of each example as `read` returns it."""
+    """The bytes of each example, as returned by `read`."""
 
     read: Read
     count: int
 
     def __call__(self) -> Iterator[bytes]:
-        """One item an example, in order."""
+        """Yield one item per example, in order."""
         for start in range(0, self.count, BLOCK):
             for row in self.read(np.arange(start, min(start + BLOCK, self.count))):
                 yield np.ascontiguousarray(row).tobytes()
@@ -232,11 +232,11 @@ class ContentIds:
     labels: NDArray[Any] | None
 
     def __call__(self) -> NDArray[np.str_]:
-        """The ids, in order."""
+        """Return the ids, in order."""
         return content_ids(self.content(), self.labels)
 
 
 def renamed(source: Source, asked: OpenRequest) -> Source:
-    """An existing Source with the name and class numbers asked for."""
+    """Return an existing Source with the name and class numbers requested."""
     followed = source if asked.classes is None else source.with_classes(asked.classes)
     return followed if asked.name is None else replace(followed, name=asked.name, make_ids=followed.make_ids)

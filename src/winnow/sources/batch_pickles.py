@@ -1,12 +1,12 @@
-"""Reading CIFAR's python batches without unpickling them.
+"""Read CIFAR's python batches without unpickling them.
 
 The batches are pickles, and a pickle is a program: `pickle.load` imports and calls whatever it names. Even an
-Unpickler that allows only numpy's reconstructor still hands that function arguments chosen by the file. So nothing
-is loaded here. `pickletools.genops` splits the bytes into opcodes without acting on them, and the small stack
+Unpickler that allows only numpy's reconstructor still passes that function arguments chosen by the file. So nothing
+is loaded here. `pickletools.genops` splits the bytes into opcodes without executing them, and the small stack
 machine below knows only those that the batches use: constants, lists, tuples, dictionaries. A name such as
 `numpy.core.multiarray._reconstruct` is pushed as text and never imported; the only "calls" are four patterns
-recognised by that text, turned by this file into an array of plain numbers. Any other opcode or name is refused,
-so that no code from the data can run.
+recognised by that text, which this file turns into an array of plain numbers. Any other opcode or name raises an
+error, so that no code from the data can run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SILENT = {"PROTO", "FRAME"}
 
 
 class _Refused(Exception):
-    """The pickle asks for something a batch of images does not need."""
+    """The pickle contains something that a batch of images does not need."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Machine:
     memo: dict[int, Any] = field(default_factory=dict)
 
     def to_mark(self) -> list[Any]:
-        """Everything above the last mark, which goes too."""
+        """Pop everything above the last mark, and the mark."""
         at = max(i for i, item in enumerate(self.stack) if item is _MARK)
         items = self.stack[at + 1 :]
         del self.stack[at:]
@@ -85,7 +85,7 @@ class _Machine:
 
 
 def read_batch(path: Path) -> dict[str, Any]:
-    """The dictionary in a CIFAR batch: arrays, lists, text and numbers, under text keys."""
+    """Return the dictionary in a CIFAR batch: arrays, lists, text and numbers, with text keys."""
     try:
         found = _run(path.read_bytes())
     except _Refused as error:
@@ -141,7 +141,7 @@ def _step(machine: _Machine, name: str, argument: Any) -> None:
 
 
 def _build(machine: _Machine, name: str, argument: Any) -> None:
-    """The opcodes that put values together."""
+    """Handle the opcodes that combine values."""
     stack = machine.stack
     if name == "TUPLE":
         stack.append(tuple(machine.to_mark()))
@@ -185,7 +185,7 @@ def _known(text: str) -> _Name:
 
 
 def _made(what: Any, arguments: Any) -> Any:
-    """What a call of a known name stands for."""
+    """Return the value that a call of a known name stands for."""
     if not isinstance(what, _Name) or not isinstance(arguments, tuple):
         raise _Refused("a call of something without a known name")
     if what.text == "numpy dtype":
@@ -200,7 +200,7 @@ def _made(what: Any, arguments: Any) -> Any:
 
 
 def _fill(target: Any, state: Any) -> None:
-    """The state of a dtype (its byte order) or of an array (shape, dtype, order, bytes)."""
+    """Set the state of a dtype (its byte order) or of an array (shape, dtype, order, bytes)."""
     if isinstance(target, _Type):
         target.order = _text(state[1])
     elif isinstance(target, _Array):

@@ -1,7 +1,7 @@
-"""Data sets known by name: `digits` ships inside scikit-learn, the others are looked for on this machine.
+"""Data sets known by name: `digits` is part of scikit-learn, the others are searched for on this machine.
 
-Places, first to last: `$WINNOW_DATA/<name>`, winnow's cache, Debian's package for Fashion-MNIST, torchvision's
-layout below `data/`, and what Keras keeps. Nothing is downloaded; when nothing is found the error lists each place.
+Places, in order: `$WINNOW_DATA/<name>`, winnow's cache, Debian's package for Fashion-MNIST, torchvision's layout below
+`data/`, and Keras's cache. Nothing is downloaded; if nothing is found, the error lists each place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGITS = tuple(map(str, range(10)))
 
 @dataclass(frozen=True)
 class _Known:
-    """Class names, and folders or files it usually lies in, `~` being home."""
+    """Class names, and the folders or files where it usually is, with `~` for home."""
 
     classes: tuple[str, ...]
     places: tuple[str, ...]
@@ -48,7 +48,7 @@ _HELD_OUT = 0.2
 
 
 def open_builtin(name: str, asked: OpenRequest, open_path: Callable[[Path, OpenRequest], Source]) -> Source:
-    """A Source over a data set known by name.
+    """Make a Source over a data set known by name.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def open_builtin(name: str, asked: OpenRequest, open_path: Callable[[Path, OpenR
     asked
         The options of `wn.open`.
     open_path
-        Opens whatever lies at a path.
+        Opens the data at a path.
     """
     if name == "digits":
         return _digits(asked)
@@ -73,7 +73,7 @@ def open_builtin(name: str, asked: OpenRequest, open_path: Callable[[Path, OpenR
 
 
 def _places(name: str) -> list[Path]:
-    """Where to look, first to last."""
+    """Where to look, in order."""
     root = os.environ.get("WINNOW_DATA")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "winnow", name)
     usual = [cache, *map(Path, _KNOWN[name].places)]
@@ -81,7 +81,7 @@ def _places(name: str) -> list[Path]:
 
 
 def _digits(asked: OpenRequest) -> Source:
-    """1797 images of 8 x 8, divided once and for all: the split depends on content alone."""
+    """1797 images of 8 x 8, with a fixed split that depends only on the content."""
     from sklearn.datasets import load_digits
 
     asked.refuse("labels", "columns", "ids", of="'digits'")
@@ -104,7 +104,7 @@ def _digits(asked: OpenRequest) -> Source:
         ),
     )
     part = hold_out(whole, _HELD_OUT, 0)[split == "test"]
-    # Assembled again, so that task=, classes= and size= mean what they mean everywhere; ids stay those of the whole.
+    # Assembled again, so that task=, classes= and size= mean the same as everywhere; ids stay those of the whole set.
     return assemble(
         asked,
         name,

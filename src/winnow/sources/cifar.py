@@ -8,8 +8,8 @@
 | CIFAR-100, binary | `train.bin`, `test.bin`, names in `fine_label_names.txt`, `coarse_label_names.txt` |
 
 A binary record is one label byte (CIFAR-100: coarse, then fine) and 3072 bytes, red, green, blue. CIFAR-100's
-labels are the fine ones unless `labels="coarse"`. Python batches are pickles; `batch_pickles` says how they are read
-without running anything.
+labels are the fine ones; `labels="coarse"` selects the others. Python batches are pickles; `batch_pickles` explains
+how they are read without running anything.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Layout:
 
 
 def cifar_layout(path: Path) -> _Layout | None:
-    """Which of the four layouts a folder (or one it contains) has, if any."""
+    """Find out which of the four layouts a folder (or one inside it) has; None if none."""
     for folder in (path, *(path / name for name in _FOLDERS)):
         for ending in ("", ".bin"):
             train = sorted(folder.glob(f"data_batch_[0-9]{ending}"))
@@ -64,7 +64,7 @@ def cifar_layout(path: Path) -> _Layout | None:
 
 
 def open_cifar(path: Path, asked: OpenRequest) -> Source:
-    """A Source over a folder of CIFAR batches."""
+    """Make a Source over a folder of CIFAR batches."""
     layout = cifar_layout(path)
     if layout is None:
         raise DataError(f"{path} holds no CIFAR batches.")
@@ -103,7 +103,7 @@ def open_cifar(path: Path, asked: OpenRequest) -> Source:
 
 
 def load_images(files: tuple[str, ...], binary: bool, hundred: bool) -> NDArray[np.uint8]:
-    """The images of some batches, n x 3 x 32 x 32."""
+    """Read the images of some batches, n x 3 x 32 x 32."""
     parts = []
     for file in files:
         rows = _records(Path(file), hundred)[:, 1 + hundred :] if binary else read_batch(Path(file)).get("data")
@@ -133,7 +133,7 @@ def _labels(path: Path, layout: _Layout, which: str) -> NDArray[np.int64]:
 
 
 def _class_names(layout: _Layout, which: str) -> tuple[str, ...]:
-    """Names from the meta file; without one the class numbers serve."""
+    """Names from the meta file; without one, the class numbers."""
     if layout.binary:
         meta = layout.folder / (f"{which}_label_names.txt" if layout.hundred else "batches.meta.txt")
         return tuple(meta.read_text().split()) if meta.is_file() else ()

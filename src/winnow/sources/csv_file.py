@@ -26,7 +26,7 @@ ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 def open_csv(path: Path, asked: OpenRequest) -> Source:
-    """A Source over a CSV file, or over one of the splits in a directory of them."""
+    """Make a Source over a CSV file, or over one of the splits in a directory of them."""
     name, split, file = asked.named(path), None, path
     if path.is_dir():
         files = sorted(item for item in path.iterdir() if item.name.lower().endswith(ENDINGS))
@@ -52,12 +52,12 @@ def open_csv(path: Path, asked: OpenRequest) -> Source:
 
 
 def load_features(path: str, features: tuple[str, ...]) -> NDArray[np.float32]:
-    """The features of a file that was opened before, in another process perhaps."""
+    """Read the features of a file that was opened before, possibly in another process."""
     return tables.matrix(read_csv(Path(path)), features, f"source {Path(path).name!r}")
 
 
 def read_csv(path: Path) -> pa.Table:
-    """The whole file as an arrow table."""
+    """Read the whole file as an arrow table."""
     import pyarrow as pa
     import pyarrow.csv as csv
 
@@ -74,7 +74,7 @@ def read_csv(path: Path) -> pa.Table:
 
 
 def _delimiter(path: Path, header: str) -> str:
-    """Tab in a TSV file; otherwise whichever of comma, semicolon and tab the header has most of."""
+    """Tab in a TSV file; otherwise the most frequent of comma, semicolon and tab in the header."""
     if ".tsv" in path.name.lower():
         return "\t"
     return max(",;\t", key=header.count)

@@ -24,13 +24,13 @@ __all__ = ["EncodedImages", "class_names_in", "encoded_items", "image_column"]
 
 
 def image_column(schema: pa.Schema, asked: OpenRequest, owner: str) -> str | None:
-    """The column of encoded images, if there is one; several are refused unless `columns=` names one."""
+    """Return the column of encoded images, if there is one; raise if there are several and `columns=` names none."""
     found = [field.name for field in schema if is_encoded(field.type)]
     if asked.columns is not None:
         found = [name for name in found if name in asked.columns]
         if found and len(asked.columns) > 1:
             raise InputError(
-                f"columns of wn.open must name the image column alone for {owner}; got {', '.join(asked.columns)}."
+                f"columns of wn.open must name only the image column for {owner}; got {', '.join(asked.columns)}."
             )
     if len(found) > 1:
         raise InputError(f"{owner} has {len(found)} image columns ({', '.join(found)}); name one with columns=.")
@@ -48,17 +48,17 @@ def is_encoded(kind: Any) -> bool:
 
 
 def class_names_in(schema: pa.Schema, label: str | None) -> tuple[str, ...]:
-    """Class names that the `datasets` library left in a file's schema."""
+    """Class names that the `datasets` library stored in a file's schema."""
     try:
         about = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         names = about["info"]["features"][label].get("names", ())
     except (ValueError, KeyError, TypeError, AttributeError):
-        return ()  # some other writer's metadata: nothing is known about the classes
+        return ()  # metadata of another writer, which says nothing about the classes
     return tuple(map(str, names))
 
 
 def encoded_items(column: Any, folder: Path) -> list[bytes | Path]:
-    """The encoded images of a column; one stored as a path is looked for beside the file."""
+    """The encoded images of a column; one stored as a path is searched for next to the file."""
     items: list[bytes | Path] = []
     for item in column.to_pylist():
         if isinstance(item, dict):
@@ -71,14 +71,14 @@ def encoded_items(column: Any, folder: Path) -> list[bytes | Path]:
 
 @dataclass(frozen=True, eq=False)
 class EncodedImages:
-    """Reads, and only then decodes, the images of a parquet column."""
+    """Reads and decodes the images of a parquet column on demand."""
 
     shards: Shards
     column: str
     form: ImageForm
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         where_all = np.asarray(positions, dtype=np.int64)
         out = np.empty((where_all.size, *self.form.shape), dtype=np.uint8)
         for where, table in self.shards.pieces(where_all):
@@ -91,7 +91,7 @@ class EncodedImages:
         return encoded_items(table.column(self.column), Path(self.shards.files[0][0]).parent)
 
     def named_items(self) -> Iterator[tuple[Name, bytes | Path]]:
-        """Every image with its name, in order."""
+        """Yield every image with its name, in order."""
         position = 0
         for table in self.shards.stream():
             for item in self.items(table):
@@ -99,7 +99,7 @@ class EncodedImages:
                 position += 1
 
     def content(self) -> Iterator[bytes]:
-        """The encoded bytes of every image, in order."""
+        """Yield the encoded bytes of every image, in order."""
         for name, item in self.named_items():
             try:
                 yield item if isinstance(item, bytes) else item.read_bytes()

@@ -1,6 +1,6 @@
-"""Data frames: pandas, polars and arrow tables, all through arrow, so that each means the same.
+"""Data frames: pandas, polars and arrow tables, all converted to arrow so that each is treated the same.
 
-Neither pandas nor polars is imported here: who passes a frame has it.
+Neither pandas nor polars is imported here: users who pass a frame have already imported it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = ["from_table", "is_frame", "open_frame", "to_arrow"]
 
 
 def open_frame(frame: Any, target: Any, asked: OpenRequest) -> Source:
-    """A Source over a data frame, with the labels in a column or beside it."""
+    """Make a Source over a data frame, with the labels in a column or given separately."""
     name = asked.named(None, "frame")
     owner = f"source {name!r}"
     without_splits(asked.split, owner)
     if asked.labels is not None and not isinstance(asked.labels, str):
         if target is not None:
-            raise InputError("labels of wn.open are given twice, in (X, y) and in labels=; leave one out.")
+            raise InputError("labels of wn.open must be given once; got them in (X, y) and in labels=.")
         target = asked.labels
     return from_table(to_arrow(frame, owner), target, asked, name, {"adapter": "frame"})
 
 
 def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, origin: dict[str, Any]) -> Source:
-    """A Source over an arrow table in memory."""
+    """Make a Source over an arrow table in memory."""
     owner = f"source {name!r}"
     if table.num_rows == 0:
         raise DataError(f"{owner} has no rows.")
@@ -69,7 +69,7 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
 
 
 def to_arrow(frame: Any, owner: str) -> pa.Table:
-    """Any kind of frame as an arrow table."""
+    """Convert any kind of frame to an arrow table."""
     import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
@@ -87,5 +87,5 @@ def to_arrow(frame: Any, owner: str) -> pa.Table:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a frame library's object has columns; asked of its class, because a lazy frame would compute them."""
+    """Whether a frame library's object has columns; asks its class, because a lazy frame would compute them."""
     return hasattr(type(value), "columns")

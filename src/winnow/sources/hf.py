@@ -22,7 +22,7 @@ from .splits import choose, split_named, without_splits
 
 __all__ = ["is_saved", "open_hf", "open_saved"]
 
-BLOCK = 1024  # rows read at a time when all of them are
+BLOCK = 1024  # rows read at a time in a full pass
 
 
 def is_saved(path: Path) -> bool:
@@ -31,7 +31,7 @@ def is_saved(path: Path) -> bool:
 
 
 def open_saved(path: Path, asked: OpenRequest) -> Source:
-    """A Source over a folder written by `save_to_disk`."""
+    """Make a Source over a folder written by `save_to_disk`."""
     try:
         import datasets
     except ImportError:
@@ -44,13 +44,11 @@ def open_saved(path: Path, asked: OpenRequest) -> Source:
 
 
 def open_hf(dataset: Any, asked: OpenRequest) -> Source:
-    """A Source over a Dataset, or over one split of a DatasetDict."""
+    """Make a Source over a Dataset, or over one split of a DatasetDict."""
     import datasets
 
     if isinstance(dataset, (datasets.IterableDataset, datasets.IterableDatasetDict)):
-        raise InputError(
-            "what of wn.open is a streaming data set, which cannot be indexed; load it without streaming=True."
-        )
+        raise InputError("what of wn.open must be indexable; got a streaming data set: load it without streaming=True.")
     split = None
     name = asked.named(None, "dataset")
     owner = f"source {name!r}"
@@ -102,7 +100,7 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
 def _with_class_label(
     datasets: Any, dataset: Any, layout: tables.Layout, asked: OpenRequest, owner: str
 ) -> tables.Layout:
-    """Where no column has a usual name, the only ClassLabel is the label; several are refused."""
+    """If no column has a usual name, use the only ClassLabel as the label; raise if there are several."""
     if layout.label is not None or asked.task == "unlabelled":
         return layout
     found = [name for name, feature in dataset.features.items() if isinstance(feature, datasets.ClassLabel)]
@@ -149,20 +147,20 @@ class Numbers:
     owner: str
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         return tables.matrix(self.rows[positions.tolist()], self.features, self.owner)
 
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Reads, and only then decodes, a column of images."""
+    """Reads and decodes a column of images on demand."""
 
     rows: Any
     column: str
     form: ImageForm
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         where = positions.tolist()
         out = np.empty((len(where), *self.form.shape), dtype=np.uint8)
         for place, item in enumerate(self._items(where) if where else ()):
@@ -173,13 +171,13 @@ class Pictures:
         return encoded_items(self.rows[key].column(self.column), Path())
 
     def named_items(self, block: int = BLOCK) -> Iterator[tuple[Name, bytes | Path]]:
-        """Every image with its name, in order."""
+        """Yield every image with its name, in order."""
         for start in range(0, len(self.rows), block):
             for row, item in enumerate(self._items(slice(start, start + block)), start):
                 yield partial("row {}".format, row), item
 
     def content(self) -> Iterator[bytes]:
-        """The encoded bytes of every image, in order."""
+        """Yield the encoded bytes of every image, in order."""
         for name, item in self.named_items():
             try:
                 yield item if isinstance(item, bytes) else item.read_bytes()

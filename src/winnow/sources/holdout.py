@@ -1,9 +1,9 @@
-"""Holding examples out: a split that does not depend on the order of the source.
+"""Hold examples out: a split that does not depend on the order of the source.
 
-The number held out is round(fraction x n), exactly. For a classification each class gives its share, rounded
-by largest remainder, between one and all but one of its examples, so that every class with at least two is on
-both sides; a class with a single example stays where training happens. Within a class, examples are drawn in
-canonical (id-sorted) order from a stream named after the class.
+The number held out is exactly round(fraction x n). For classification each class gives its share, rounded by largest
+remainder, between one and all but one of its examples, so that every class with at least two is on both sides; a class
+with a single example stays in the training part. Within a class, examples are drawn in canonical (id-sorted) order
+from a random stream keyed by the class.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ __all__ = ["hold_out", "sample"]
 def hold_out(
     source: Source, fraction: float, seed: int = 0, names: tuple[str, str] = ("train", "test")
 ) -> tuple[Source, Source]:
-    """Divide a source in two.
+    """Split a source in two.
 
     Parameters
     ----------
     source
-        What to divide.
+        The source to split.
     fraction
-        How much of it to hold out, above 0 and below 1.
+        The fraction to hold out, above 0 and below 1.
     seed
         Seed of the draw.
     names
-        What the two parts are called, behind the name of the source.
+        Names of the two parts, appended to the name of the source.
 
     Returns
     -------
     tuple of Source
-        The rest and the part held out, each in the order of the source.
+        The rest and the held-out part, each in the order of the source.
     """
     part = checks.number("fraction", "hold_out", fraction, low=0, high=1, open_low=True, open_high=True)
     checks.integer("seed", "hold_out", seed, low=0)
@@ -67,14 +67,14 @@ def hold_out(
 
 
 def sample(source: Source, size: int, seed: int = 0) -> Source:
-    """Some examples of a source, drawn at random, class by class in proportion, whatever the order of the source.
+    """Draw a stratified random sample of a source, independent of the order of the source.
 
     Parameters
     ----------
     source
-        What to draw from.
+        The source to draw from.
     size
-        How many; a source that has no more is returned as it is.
+        The number of examples; a source with no more than this is returned unchanged.
     seed
         Seed of the draw.
     """
@@ -102,9 +102,9 @@ def _by_class(source: Source, total: int, seed: int, both_sides: bool = True) ->
 
 
 def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) -> NDArray[np.int64]:
-    """How many of each class to draw: near its share, summing to `total`.
+    """The number to draw per class: close to its share, with sum `total`.
 
-    Within [1, count - 1] where every class must be on both sides, within [0, count] otherwise.
+    Within [1, count - 1] if every class must be on both sides, otherwise within [0, count].
     """
     low = np.where(counts >= 2, 1, 0) if both_sides else np.zeros_like(counts)
     high = np.maximum(counts - 1, 0) if both_sides else counts
@@ -112,7 +112,7 @@ def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) 
         raise DataError(
             f"source {name!r} has too few examples to hold out {total} of {int(counts.sum())} with each "
             f"of its {int((counts > 0).sum())} classes on both sides; between {int(low.sum())} and "
-            f"{int(high.sum())} can be held out. If the labels are numbers to predict, say task='regression'."
+            f"{int(high.sum())} can be held out. If the labels are numbers to predict, pass task='regression'."
         )
     share = counts * (total / counts.sum())
     quotas: NDArray[np.int64] = np.clip(np.floor(share).astype(np.int64), low, high)
@@ -120,6 +120,6 @@ def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) 
         step = 1 if short > 0 else -1
         room = quotas < high if step > 0 else quotas > low
         gap = np.where(room, (share - quotas) * step, -np.inf)
-        # Whoever is furthest from its share moves by one; equal gaps are settled by class number.
+        # The class furthest from its share changes by one; ties go by class number.
         quotas[np.argsort(-gap, kind="stable")[: min(abs(short), int(room.sum()))]] += step
     return quotas

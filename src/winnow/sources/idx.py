@@ -32,7 +32,7 @@ _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: "
 
 
 def idx_files(folder: Path) -> dict[str, dict[str, Path]]:
-    """The idx files of a folder, or of torchvision's `raw` below it: split -> images, labels."""
+    """Find the idx files of a folder, or of torchvision's `raw` below it: split -> images, labels."""
     found: dict[str, dict[str, Path]] = {}
     for place in (folder, folder / "raw"):
         for item in sorted(place.iterdir()) if place.is_dir() else ():
@@ -46,7 +46,7 @@ def idx_files(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 def open_idx(path: Path, asked: OpenRequest) -> Source:
-    """A Source over a folder of idx files, or over one file of images with its labels beside it."""
+    """Make a Source over a folder of idx files, or over one file of images with its labels next to it."""
     asked.refuse("columns", "labels", of="idx files")
     folder = path if path.is_dir() else path.parent
     name = asked.named(folder.parent if folder.name == "raw" else folder)
@@ -84,12 +84,12 @@ def open_idx(path: Path, asked: OpenRequest) -> Source:
 
 
 def load_inputs(path: str) -> NDArray[Any]:
-    """The inputs of an idx file, as a Source reads them."""
+    """Read the inputs of an idx file, as a Source expects them."""
     return canonical(read_idx(Path(path)), f"source {Path(path).name!r}")[0]
 
 
 def read_idx(path: Path) -> NDArray[Any]:
-    """The array in an idx file."""
+    """Read the array in an idx file."""
     try:
         with path.open("rb") as file:
             data = file.read()
@@ -105,7 +105,6 @@ def read_idx(path: Path) -> NDArray[Any]:
     wanted = math.prod(shape) * kind.itemsize
     if len(shape) != dimensions or len(data) - start != wanted:
         raise DataError(
-            f"{path} is damaged: its header promises {wanted} bytes of shape {shape}, it has "
-            f"{max(len(data) - start, 0)}."
+            f"{path} is damaged: its header says {wanted} bytes of shape {shape}, it has {max(len(data) - start, 0)}."
         )
     return np.frombuffer(data, dtype=kind, offset=start).reshape(shape)

@@ -1,7 +1,7 @@
-"""Image folders: one subfolder a class; `train/`, `test/` or `val/` above them; or a flat folder without labels.
+"""Image folders: one subfolder per class, below `train/`, `test/` or `val/` if given; or a flat unlabelled folder.
 
-An example's id is its path below the folder that was opened, so adding files renames nothing. With
-`task="unlabelled"` every image below the folder is taken, however deep.
+An example's id is its path relative to the opened folder, so adding files changes no ids. With `task="unlabelled"`
+every image below the folder is used, at any depth.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".
 
 
 def open_image_folder(path: Path, asked: OpenRequest) -> Source:
-    """A Source over the images below a folder."""
+    """Make a Source over the images below a folder."""
     name = asked.named(path)
     owner = f"source {name!r}"
     asked.refuse("columns", "labels", of="image folders")
@@ -74,14 +74,14 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
 
 
 def has_images(path: Path) -> bool:
-    """Whether there is an image anywhere below; stops at the first."""
+    """Whether there is an image anywhere below."""
     return any(
         name.lower().endswith(ENDINGS) and not name.startswith(".") for _, _, names in os.walk(path) for name in names
     )
 
 
 def _split(path: Path, asked: OpenRequest, owner: str) -> tuple[Path, str | None]:
-    """The folder of the split asked for; folders are splits only if all of them are named so."""
+    """Return the folder of the requested split; folders are splits only if all of them have split names."""
     folders = [item for item in sorted(path.iterdir()) if item.is_dir() and not item.name.startswith(".")]
     by_split = {split_named(item.name): item for item in folders if has_images(item)}
     if not by_split or None in by_split:
@@ -98,7 +98,7 @@ class _File(NamedTuple):
 
 
 def _listed(root: Path) -> tuple[list[_File], int]:
-    """Images below `root`, sorted by posix path, and how many other files there are."""
+    """List images below `root`, sorted by posix path, and count other files."""
     found, other = [], 0
     for folder, subfolders, names in os.walk(root):
         subfolders[:] = [item for item in subfolders if not item.startswith(".")]
@@ -114,7 +114,7 @@ def _listed(root: Path) -> tuple[list[_File], int]:
 
 
 def _labels(found: list[_File], root: Path, asked: OpenRequest, owner: str) -> tuple[list[str] | None, list[str]]:
-    """The class of each image by its top folder, and class folders without images."""
+    """Return the class of each image by its top folder, and class folders without images."""
     if asked.task == "unlabelled":
         return None, []
     beside = [item.path for item in found if "/" not in item.path]
@@ -122,7 +122,7 @@ def _labels(found: list[_File], root: Path, asked: OpenRequest, owner: str) -> t
         return None, []
     if beside:
         raise DataError(
-            f"{owner} has {len(beside)} images beside its class folders, such as {beside[0]}; move them "
+            f"{owner} has {len(beside)} images next to its class folders, such as {beside[0]}; move them "
             "into a class, or pass task='unlabelled'."
         )
     labels = [item.path.split("/", 1)[0] for item in found]
@@ -131,7 +131,7 @@ def _labels(found: list[_File], root: Path, asked: OpenRequest, owner: str) -> t
 
 
 def _digest(found: Iterable[tuple[object, ...]]) -> str:
-    """Digest of paths and sizes: a path does not speak for what is in the file."""
+    """Digest of paths and sizes, since a path alone does not reflect what is in the file."""
     digest = hashlib.blake2b(digest_size=16)
     for item in found:
         digest.update("\0".join(map(str, (*item, "\n"))).encode("utf-8", "surrogateescape"))
@@ -147,7 +147,7 @@ class ImageFiles:
     form: ImageForm
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         out = np.empty((len(positions), *self.form.shape), dtype=np.uint8)
         for place, position in enumerate(positions.tolist()):
             file = self.files[position]

@@ -1,9 +1,9 @@
-"""Images: one home for decoding with Pillow, for naming the ones that cannot be, and for resizing.
+"""Images: decoding with Pillow, naming those that cannot be decoded, and resizing.
 
 The form of a data set (grey or RGB, height, width) is that of its first readable image, taken from the header
-without decoding. Later images are converted to that mode; one of another size is refused by name unless a size
-was asked for, because stretching silently would change the data. Sixteen-bit and float images are refused:
-cutting them down to bytes loses most of what they hold.
+without decoding. Later images are converted to that mode. An image of another size raises an error that names it,
+unless a size was given, because silent stretching would change the data. Sixteen-bit and float images raise an error:
+reducing them to bytes would lose most of their content.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ __all__ = [
 
 _GREY = ("L", "1")
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
-Name = str | Callable[[], str]  # a name, or what makes it: most names are never said
+Name = str | Callable[[], str]  # a name, or a function that makes it, since most names are never used
 NAMED = 5  # how many unreadable images a message names
 
 
 class UnreadableImageError(DataError):
-    """One image that cannot be decoded."""
+    """An image that cannot be decoded."""
 
 
 @dataclass(frozen=True)
 class ImageForm:
-    """What every image of a source is turned into."""
+    """The form that every image of a source is converted to."""
 
     mode: str
     height: int
@@ -64,20 +64,20 @@ class ImageForm:
 
 
 def said(name: Name) -> str:
-    """The name, made now if need be."""
+    """Return the name, computed now if necessary."""
     return name if isinstance(name, str) else name()
 
 
 def _opened(data: bytes | Path, name: Name, use: Callable[[Image], Any]) -> Any:
-    """`use` of the image, or an error that names it: a broken file can fail in many ways."""
+    """Apply `use` to the image, or raise an error that names it: a broken file can fail in many ways."""
     from PIL import Image, UnidentifiedImageError
 
     try:
         with Image.open(io.BytesIO(data) if isinstance(data, bytes) else data) as picture:
             if picture.mode in _DEEP:
                 raise UnreadableImageError(
-                    f"image {said(name)} has {picture.mode} pixels; winnow reads images of 8 "
-                    "bits a channel, so convert it first."
+                    f"image {said(name)} has {picture.mode} pixels; winnow reads images with 8 "
+                    "bits per channel, so convert it first."
                 )
             return use(picture)
     except DataError:
@@ -99,7 +99,7 @@ def _opened(data: bytes | Path, name: Name, use: Callable[[Image], Any]) -> Any:
 
 
 def first_form(images: Iterable[tuple[Name, bytes | Path]], owner: str, size: int | None) -> ImageForm:
-    """The form of the first image whose header can be read."""
+    """Return the form of the first image whose header can be read."""
     problem, tried = "", 0
     for name, data in images:
         try:
@@ -142,9 +142,9 @@ def _in_mode(picture: Image, mode: str) -> Image:
 
 
 def from_pillow(picture: Image, name: str) -> NDArray[np.uint8]:
-    """A Pillow image in memory as uint8 of shape (channels, height, width)."""
+    """Convert a Pillow image in memory to uint8 of shape (channels, height, width)."""
     if picture.mode in _DEEP:
-        raise DataError(f"image {said(name)} has {picture.mode} pixels; winnow reads images of 8 bits a channel.")
+        raise DataError(f"image {said(name)} has {picture.mode} pixels; winnow reads images with 8 bits per channel.")
     form = ImageForm("L" if picture.mode in _GREY else "RGB", picture.height, picture.width, resize=False)
     return _shaped(picture, form, name)
 
@@ -152,7 +152,7 @@ def from_pillow(picture: Image, name: str) -> NDArray[np.uint8]:
 def readable(
     images: Iterable[tuple[Name, bytes | Path]], form: ImageForm, total: int, owner: str
 ) -> tuple[NDArray[np.int64], dict[str, Any] | None]:
-    """Decode every image once; which can be read, and a record of those that cannot, with a warning."""
+    """Decode every image once; return which can be read, and a record of the others, with a warning."""
     good: list[int] = []
     bad: list[str] = []
     for position, (name, data) in enumerate(track(images, "checking images", total)):
@@ -185,7 +185,7 @@ class Resized:
     size: int
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         from PIL import Image
 
         found = self.read(positions)

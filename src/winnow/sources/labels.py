@@ -1,4 +1,4 @@
-"""ReadLabels: one home for turning a raw column into labels, class names and a task.
+"""Labels: turn a raw column into labels, class names and a task.
 
 | raw values | task | labels |
 |---|---|---|
@@ -7,8 +7,8 @@
 | none | unlabelled | none |
 
 Class names are sorted, by number if all of them are whole numbers and as text otherwise, so that the numbering
-depends on which classes there are and not on the order of the rows. `task=` forces the reading: whole numbers
-as a regression target, floats that are whole as class numbers.
+depends on which classes there are and not on the order of the rows. `task=` overrides this: whole numbers as a
+regression target, or floats with whole values as class numbers.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..core.errors import DataError, InputError
 
 __all__ = ["ReadLabels", "understand"]
 
-ALL_DIFFERENT = 20  # from this many examples on, as many classes as examples is taken for a mistake
+ALL_DIFFERENT = 20  # from this many examples on, as many classes as examples is treated as a mistake
 
 
 @dataclass(frozen=True)
 class ReadLabels:
-    """Labels as a Source wants them."""
+    """Labels in the form a Source needs."""
 
     task: Task
     labels: NDArray[Any] | None = None
@@ -46,27 +46,27 @@ def understand(
     names: Sequence[str] = (),
     rows: int | None = None,
 ) -> ReadLabels:
-    """Labels, class names and task of a raw column.
+    """Return labels, class names and task of a raw column.
 
     Parameters
     ----------
     raw
-        The column as the adapter read it; None where there is none.
+        The column as the adapter read it; None if there is none.
     owner
-        Whose labels they are, for messages.
+        The owner of the labels, named in messages.
     task
-        The task to read them for, if the user named one.
+        The task, if the user gave one.
     classes
-        Names to number the labels by; any other label is refused.
+        Class names that define the numbering; any other label raises an error.
     names
-        Names of the class numbers 0, 1, ... where the format states them.
+        Names of the class numbers 0, 1, ... if the format has them.
     rows
-        How many labels there must be.
+        The required number of labels.
     """
     if task == "unlabelled" or (raw is None and task is None):
         return ReadLabels("unlabelled")
     if raw is None:
-        raise InputError(f"{owner} has no labels, which a {task} needs; pass labels=, or task='unlabelled'.")
+        raise InputError(f"labels of {owner} must be given for a {task}; got none: pass labels=, or task='unlabelled'.")
     values = _vector(raw, owner, rows)
     if task is None:
         task = "regression" if values.dtype.kind == "f" and classes is None else "classification"
@@ -74,7 +74,7 @@ def understand(
         return ReadLabels(task, _real(values, owner))
     if values.ndim != 1:
         raise InputError(
-            f"labels of {owner} must be one class an example; got shape {values.shape} "
+            f"labels of {owner} must be one class per example; got shape {values.shape} "
             "(for one-hot rows pass their argmax)."
         )
     coded = _numbered(values, names, owner) if names and values.dtype.kind in "iuf" else _coded(values, owner)
@@ -85,17 +85,17 @@ def understand(
 
 
 def _vector(raw: ArrayLike, owner: str, rows: int | None) -> NDArray[Any]:
-    """The column as an array without missing values."""
+    """Return the column as an array without missing values."""
     try:
         values = np.asarray(raw)
     except ValueError:
-        raise InputError(f"labels of {owner} must have one entry an example; got rows of different lengths.") from None
+        raise InputError(f"labels of {owner} must have one entry per example; got rows of different lengths.") from None
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim not in (1, 2):
         raise InputError(f"labels of {owner} must be a vector, or rows of floats; got shape {values.shape}.")
     if rows is not None and len(values) != rows:
-        raise InputError(f"labels of {owner} must have {rows} entries, one an example; got {len(values)}.")
+        raise InputError(f"labels of {owner} must have {rows} entries, one per example; got {len(values)}.")
     missing = 0
     if values.dtype.kind == "f":
         infinite = int(np.isinf(values).sum())
@@ -110,7 +110,7 @@ def _vector(raw: ArrayLike, owner: str, rows: int | None) -> NDArray[Any]:
 
 
 def _plain(values: NDArray[Any], owner: str) -> NDArray[Any]:
-    """Objects turned into the strings or numbers they are."""
+    """Convert objects to the strings or numbers they are."""
     if values.dtype.kind == "S":
         return values.astype(np.str_)
     if values.dtype.kind != "O":
@@ -151,7 +151,7 @@ def _whole(values: NDArray[Any], owner: str) -> NDArray[Any]:
 
 
 def _numbered(values: NDArray[Any], names: Sequence[str], owner: str) -> ReadLabels:
-    """Class numbers whose names the format states; the absent classes stay in the list."""
+    """Class numbers whose names the format has; classes without examples stay in the list."""
     numbers = _whole(values, owner)
     outside = (numbers < 0) | (numbers >= len(names))
     if outside.any():
@@ -163,11 +163,11 @@ def _numbered(values: NDArray[Any], names: Sequence[str], owner: str) -> ReadLab
 
 
 def _coded(values: NDArray[Any], owner: str) -> ReadLabels:
-    """Class numbers by sorted name."""
+    """Number the classes by sorted name."""
     if values.dtype.kind in "biuf":
         found, codes = np.unique(_whole(values, owner), return_inverse=True)
         return ReadLabels("classification", codes.reshape(-1).astype(np.int64), tuple(map(str, found.tolist())))
-    number: dict[str, int] = {}  # a dictionary numbers a million strings ten times faster than sorting them
+    number: dict[str, int] = {}  # numbering a million strings by a dictionary is ten times faster than sorting them
     codes = np.fromiter((number.setdefault(item, len(number)) for item in values.tolist()), np.int64, len(values))
     if "" in number:
         raise DataError(
@@ -189,18 +189,16 @@ def _sorted(names: list[str]) -> list[str]:
 def _refuse_degenerate(found: ReadLabels, owner: str) -> None:
     present = np.unique(np.asarray(found.labels))
     if present.size == 1:
-        raise DataError(
-            f"labels of {owner}: a classification needs at least two classes; got one: {found.classes[present[0]]!r}."
-        )
+        raise DataError(f"labels of {owner} must have at least two classes; got one: {found.classes[present[0]]!r}.")
     if present.size == np.asarray(found.labels).size >= ALL_DIFFERENT:
         raise DataError(
-            f"labels of {owner} name a class of its own for each of {present.size} examples; "
+            f"labels of {owner} have a different class for each of {present.size} examples; "
             "pass task='regression' if they are a quantity, or another column as labels=."
         )
 
 
 def _renumbered(found: ReadLabels, classes: tuple[str, ...], owner: str) -> ReadLabels:
-    """The same labels, numbered by the names the user gave."""
+    """Renumber the labels by the class names that the user gave."""
     if len(set(classes)) != len(classes) or not classes:
         raise InputError(f"classes of wn.open must be different names, at least one; got {list(classes)!r}.")
     number = {name: index for index, name in enumerate(classes)}
@@ -210,8 +208,8 @@ def _renumbered(found: ReadLabels, classes: tuple[str, ...], owner: str) -> Read
     if unknown:
         count = sum(int(used[found.classes.index(name)]) for name in unknown)
         raise DataError(
-            f"labels of {owner} hold {unknown[0]!r}, which is not among the {len(classes)} classes "
-            f"asked for ({count} examples with unknown classes)."
+            f"labels of {owner} must be among the {len(classes)} given classes; got {unknown[0]!r} "
+            f"({count} examples with unknown classes)."
         )
     table = np.array([number.get(name, -1) for name in found.classes], dtype=np.int64)
     return ReadLabels("classification", table[labels], classes)

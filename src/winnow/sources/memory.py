@@ -1,8 +1,8 @@
-"""What readers keep in memory: recently used pieces of files, up to a stated number of bytes.
+"""What readers keep in memory: recently used parts of files, up to a fixed number of bytes.
 
-Readers hold paths, never data or open files, so that a Source is small to pickle and a worker process opens
-its own. What they read is kept here, per process, least recently used first to go. A piece larger than the
-limit is kept alone: a file that was just read whole is about to be asked for again.
+Readers hold paths, never data or open files, so that a Source is small to pickle and a worker process opens its own
+files. What they read is cached here, per process, and the least recently used part is dropped first. A part larger
+than the limit is kept alone: a file that was just read completely is likely to be needed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..core.errors import DataError
 __all__ = ["Recent", "Reloaded", "Remembered", "Stamp", "stamp_of", "unchanged"]
 
 FILES = 1 << 30  # bytes of whole files (idx, npz, csv) kept
-PICTURES = 512 << 20  # bytes of decoded images kept; a larger set of images is decoded anew each time
+PICTURES = 512 << 20  # bytes of decoded images kept; a larger set of images is decoded again each time
 Stamp = tuple[int, int]
 
 
@@ -39,7 +39,7 @@ class Recent:
         os.register_at_fork(after_in_child=self.clear)
 
     def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """The value under `key`, made if it is not held."""
+        """Return the value under `key`, and compute it if it is not cached."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -66,13 +66,13 @@ _files = Recent(FILES)
 
 
 def stamp_of(path: str | Path) -> Stamp:
-    """Size and time of change of a file: enough to notice that it is no longer the one that was opened."""
+    """Size and modification time of a file: enough to notice that it changed after it was opened."""
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns
 
 
 def unchanged(path: str, stamp: Stamp) -> None:
-    """Refuse a file that was changed or removed after it was opened."""
+    """Raise if a file was changed or removed after it was opened."""
     try:
         same = stamp_of(path) == stamp
     except OSError:
@@ -83,16 +83,16 @@ def unchanged(path: str, stamp: Stamp) -> None:
 
 @dataclass(frozen=True)
 class Reloaded:
-    """Reads from an array that `load(*arguments)` gives; it is loaded when first needed in each process.
+    """Reads from the array returned by `load(*arguments)`, which is loaded when first needed in each process.
 
     Parameters
     ----------
     load
-        A function of a module, which pickles by its name.
+        A module-level function, so that it pickles by name.
     arguments
-        What it is called with; paths as text.
+        Its arguments; paths as strings.
     stamps
-        The files behind it, with their stamps.
+        The files it depends on, with their stamps.
     """
 
     load: Callable[..., NDArray[Any]]
@@ -105,7 +105,7 @@ class Reloaded:
         return np.asarray(_files.get((self.load, self.arguments, self.stamps), self._load))
 
     def primed(self, values: NDArray[Any]) -> Reloaded:
-        """Itself, with the array that was loaded already kept for the first read."""
+        """Return itself, with the already loaded array cached for the first read."""
         _files.get((self.load, self.arguments, self.stamps), lambda: values)
         return self
 
@@ -115,7 +115,7 @@ class Reloaded:
         return self.load(*self.arguments)
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         return self.values[positions]
 
 
@@ -123,7 +123,7 @@ _pictures = Recent(PICTURES)
 
 
 class _Decoded:
-    """Images decoded so far; memory is taken as they are filled in."""
+    """Images decoded so far; memory is used as they are filled in."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.values = np.empty(shape, dtype=np.uint8)
@@ -133,16 +133,16 @@ class _Decoded:
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """Reads through a reader that decodes images, and decodes each once in each process if all of them fit.
+    """Reads through a reader that decodes images, and decodes each only once per process if all of them fit.
 
     Parameters
     ----------
     read
         The reader that decodes.
     count, shape
-        How many images there are, and the shape of one.
+        The number of images, and the shape of one.
     key
-        What the images are known by: files with their stamps, column, form.
+        What identifies the images: files with their stamps, column, form.
     """
 
     read: Callable[[NDArray[np.int64]], NDArray[Any]]
@@ -151,7 +151,7 @@ class Remembered:
     key: Hashable
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         asked = np.asarray(positions, dtype=np.int64)
         if self.count * prod(self.shape) > PICTURES:
             return self.read(asked)

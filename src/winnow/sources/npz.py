@@ -1,7 +1,7 @@
 """npz and npy files, read without pickle.
 
-Keys are understood by their words: one for the inputs (x, data, images, features, inputs, or arr_0), one for the
-labels (y, label, labels, target, targets, or arr_1), and perhaps a split: `X`, `x_train`, `train_images`,
+Keys are recognised by their words: one for the inputs (x, data, images, features, inputs, or arr_0), one for the
+labels (y, label, labels, target, targets, or arr_1), and optionally a split: `X`, `x_train`, `train_images`,
 `test_labels`. `labels=` names another key.
 """
 
@@ -30,7 +30,7 @@ _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
 
 
 def open_npz(path: Path, asked: OpenRequest) -> Source:
-    """A Source over the arrays of an npz file, or over one npy file."""
+    """Make a Source over the arrays of an npz file, or over one npy file."""
     name = asked.named(path)
     owner = f"source {name!r}"
     asked.refuse("columns", of="npz files")
@@ -63,12 +63,12 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
 
 
 def load_inputs(path: str, key: str) -> NDArray[Any]:
-    """The inputs under a key, as a Source reads them."""
+    """Read the inputs under a key, as a Source expects them."""
     return canonical(_array(Path(path), key), f"source {Path(path).name!r}")[0]
 
 
 def _array(path: Path, key: str) -> NDArray[Any]:
-    """One array; `allow_pickle=False` refuses the files that would run code."""
+    """Read one array; `allow_pickle=False` rejects files that would run code."""
     try:
         if not key:
             return np.asarray(np.load(path, allow_pickle=False))
@@ -89,15 +89,15 @@ def _names(path: Path) -> list[str]:
 
 
 def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | None, str | None]:
-    """Keys of the inputs and of the labels, and the split they belong to."""
+    """Return the keys of the inputs and of the labels, and their split."""
     parts = {key: _understood(key) for key in names}
     inputs = {split: key for key, (word, split) in parts.items() if word in _INPUTS}
     if asked.label_column is not None and asked.label_column not in names:
         raise UnknownNameError.of(f"key in labels of wn.open for {owner}:", asked.label_column, names)
     if not inputs:
         raise DataError(
-            f"{owner} has no inputs: among its keys ({', '.join(names)}) none is called X, data, images, "
-            "x_train or the like."
+            f"{owner} has no inputs: none of its keys ({', '.join(names)}) is called X, data, images, "
+            "x_train or similar."
         )
     divided = [split for split in inputs if split is not None]
     if divided:
@@ -110,7 +110,7 @@ def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | 
 
 
 def _understood(key: str) -> tuple[str, str | None]:
-    """The word of a key without its split, and the split.
+    """Return the word of a key without its split, and the split.
 
     >>> _understood("x_train"), _understood("test_labels"), _understood("arr_0")
     (('x', 'train'), ('labels', 'test'), ('arr0', None))

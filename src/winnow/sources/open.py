@@ -1,6 +1,7 @@
-"""`wn.open`: the one door to data. It finds out what it was given and calls the adapter for it.
+"""`wn.open`: open data of any kind. It recognises what it was given and calls the adapter for it.
 
-Paths are told apart by what is in them, not by configuration; the tables below are the whole of it.
+Paths are recognised by their contents, without configuration, by the tables below. To add a format: write an adapter
+(see `winnow.sources`) and add it to a table.
 """
 
 from __future__ import annotations
@@ -66,37 +67,49 @@ def open(  # the name is the public promise
     what
         A built-in name (digits, mnist, fashion-mnist, cifar10), the path of a file or folder, `(X, y)` or `X` as
         arrays or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table, or a Source,
-        which is returned as it is. A folder called like a built-in data set is opened as `./name`.
+        which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
-        The column (tables, CSV, parquet, HF) or key (npz) with the targets, or the targets themselves beside arrays
-        and frames. Without it, the column called label, labels, target, y or class is taken.
+        The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
+        themselves. If not given, the column called label, labels, target, y or class is used.
     task
-        Forces how the targets are read; "unlabelled" ignores them. Without it, whole numbers, text and booleans are
-        classes and floats are a regression target.
+        How to read the targets; "unlabelled" ignores them. If not given, whole numbers, text and booleans are classes
+        and floats are a regression target.
     ids
-        The column with the examples' ids, or the ids themselves. Without it: a column called id, the paths of
+        The column with the examples' ids, or the ids themselves. If not given: a column called id, the paths of
         images, or the content.
     split
-        Which part to open where there are several: train unless another is named.
+        Which part to open if there are several; the training data if not given.
     size
-        Height and width that images are resized to.
+        Height and width to which images are resized.
     classes
-        Class names to number the labels by, so that a test set follows the training set.
+        Class names that define the numbering of the labels, so that a test set matches the training set.
     columns
-        The feature columns of a table, or the image column, where not all are meant.
+        The feature columns of a table, or the image column, if not all columns are meant.
     unreadable
-        What to do about images that cannot be decoded: "refuse" raises when one is fetched, "skip" decodes every
-        image now and leaves the broken ones out, with a warning and a record in `origin`.
+        What to do about images that cannot be decoded: "refuse" raises when one is fetched; "skip" decodes every
+        image now and leaves out the broken ones, with a warning and a record in `origin`.
     limit
-        Take only this many examples, drawn at random, class by class in proportion; the draw does not depend on
-        the order of the data.
+        Use only this many examples: a stratified random sample that does not depend on the order of the data.
     name
-        What to call it in tables and reports.
+        The name used in tables and reports.
 
     Returns
     -------
     Source
         Its `origin` says which adapter, labels, ids and split were used.
+
+    Raises
+    ------
+    InputError
+        If an option is invalid, or does not apply to this kind of data.
+    NotFoundError
+        If the file, data set or split does not exist.
+    DataError
+        If the data cannot be read, or has missing or infinite values.
+    UnknownNameError
+        If there is no column or key of that name.
+    MissingDependencyError
+        If the format needs a package that is not installed.
 
     Examples
     --------
@@ -119,7 +132,7 @@ def open(  # the name is the public promise
 
 
 def _limited(source: Source, limit: int | None) -> Source:
-    """At most `limit` examples of a source."""
+    """Return at most `limit` examples of a source."""
     if limit is None:
         return source
     return sample(source, checks.integer("limit", "wn.open", limit, low=2))
@@ -146,7 +159,7 @@ def _again(source: Source, asked: OpenRequest) -> Source:
 
 
 def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
-    """Whatever is in memory, told apart by the library it comes from, without importing any."""
+    """Open data in memory, recognised by the library it comes from, without importing any."""
     homes = {kind.__module__.split(".")[0] for kind in type(inputs).__mro__}
     if "datasets" in homes:
         return hf.open_hf(inputs, asked)
@@ -187,7 +200,7 @@ def _existing(what: str | os.PathLike[str]) -> Path:
 
 
 def _open_path(path: Path, asked: OpenRequest) -> Source:
-    """The adapter that recognises what lies at a path."""
+    """Open a path with the adapter that recognises it."""
     if not isinstance(asked.labels, (str, type(None))):
         raise InputError(f"labels of wn.open must name a column or key of {path}; got {type(asked.labels).__name__}.")
     try:
@@ -201,7 +214,7 @@ def _open_path(path: Path, asked: OpenRequest) -> Source:
         raise DataError(f"{error.filename or path} cannot be read: permission denied.") from None
     if lower.endswith(_PICKLES):
         raise DataError(f"{path} is a pickle, which can run code; winnow loads none, so save the arrays as npz.")
-    raise DataError(f"{path} has an ending winnow does not read; it reads {_READS}.")
+    raise DataError(f"{path} has an extension that winnow does not read; it reads {_READS}.")
 
 
 def _open_folder(path: Path, asked: OpenRequest) -> Source:

@@ -1,8 +1,8 @@
-"""Parquet: a file, or a directory of shards whose names say the split (`train-00000-of-00002.parquet`).
+"""Parquet: a file, or a directory of shards whose names give the split (`train-00000-of-00002.parquet`).
 
-Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images. Opening reads
-footers, the label column and the id column, nothing else: a million rows open in about a second. Features are
-checked for missing values when they are read. A table under `HELD` bytes is held after the first read.
+Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images. Opening reads only
+footers, the label column and the id column: a million rows open in about a second. Features are checked for missing
+values when they are read. A table under `HELD` bytes is kept in memory after the first read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _whole = Recent(HELD)
 
 
 def open_parquet(path: Path, asked: OpenRequest) -> Source:
-    """A Source over a parquet file or a directory of shards."""
+    """Make a Source over a parquet file or a directory of shards."""
     name = asked.named(path)
     owner = f"source {name!r}"
     files, split = _files(path, asked, owner)
@@ -103,7 +103,7 @@ def _images(shards: Shards, column: str, found: dict[str, Any], asked: OpenReque
 
 
 def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]:
-    """The first images without reading the row group they lie in, then all of them."""
+    """Yield the first images without reading their whole row group, then all of them."""
     for table in opened(*images.shards.files[int(images.shards.file_of[0])]).iter_batches(
         8, row_groups=[int(images.shards.index_of[0])], columns=[images.column], use_threads=False
     ):
@@ -114,7 +114,7 @@ def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]
 
 
 def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
-    """The files to read, in the order of their names, and the split they belong to."""
+    """Return the files to read, in the order of their names, and their split."""
     if path.is_file():
         without_splits(asked.split, owner)
         return [str(path.resolve())], None
@@ -133,7 +133,7 @@ def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str |
         return by_split[None], None
     if None in by_split:
         raise DataError(
-            f"{owner} has files of splits and files of none, such as {Path(by_split[None][0]).name}; "
+            f"{owner} has files with and without a split in their name, such as {Path(by_split[None][0]).name}; "
             "name each train-*, test-* or validation-*, or open one file."
         )
     split = choose([word for word in by_split if word], asked.split, owner)
@@ -141,13 +141,13 @@ def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str |
 
 
 def _schema(files: list[str], owner: str) -> pa.Schema:
-    """The columns, which must be the same in every file."""
+    """Return the columns, which must be the same in every file."""
     first = opened(files[0], stamp_of(files[0])).schema_arrow
     for path in files[1:]:
         other = opened(path, stamp_of(path)).schema_arrow
         if not other.equals(first):
             raise DataError(
-                f"the files of {owner} have different columns: {Path(path).name} is not like {Path(files[0]).name}."
+                f"the files of {owner} must have the same columns; {Path(path).name} and {Path(files[0]).name} differ."
             )
     return first
 
@@ -172,19 +172,19 @@ class ColumnIds:
     name: str
 
     def __call__(self) -> NDArray[Any]:
-        """The ids, in order."""
+        """Return the ids, in order."""
         return tables.id_values(_column(self.shards, self.name))
 
 
 @dataclass(frozen=True, eq=False)
 class NumericRows:
-    """Reads rows of numbers; a small table is held whole after the first read."""
+    """Reads rows of numbers; a small table is kept in memory after the first read."""
 
     shards: Shards
     owner: str
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         asked = np.asarray(positions, dtype=np.int64)
         width = len(self.shards.columns)
         if len(self.shards) * width * 4 < HELD:
@@ -204,7 +204,7 @@ class NumericRows:
         return out
 
     def content(self) -> Iterator[bytes]:
-        """The float32 bytes of every row, in order."""
+        """Yield the float32 bytes of every row, in order."""
         for table in self.shards.stream():
             for row in tables.matrix(table, self.shards.columns, self.owner):
                 yield row.tobytes()

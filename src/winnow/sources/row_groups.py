@@ -1,9 +1,9 @@
 """Rows of parquet files by position, without reading a file to open it or a row group twice to read a batch.
 
-A position falls into a row group by binary search over the running row counts. Each call reads every row group
-it needs once, and the most recently used ones are kept (`KEPT` bytes in all), so that a pass in any order over
-row groups that fit costs one read of the file. A row group larger than half of that is streamed instead of held:
-memory stays bounded, and each call costs one pass over that row group.
+Binary search over the cumulative row counts finds the row group of a position. Each call reads every row group it needs
+once, and the most recently used ones are cached (`KEPT` bytes in all), so that a pass in any order over row groups that
+fit costs one read of the file. A row group larger than half of that is streamed instead of cached: memory stays
+bounded, and each call costs one pass over that row group.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _handles = Recent(OPEN_FILES)
 
 
 def opened(path: str, stamp: Stamp) -> pq.ParquetFile:
-    """The file, opened once in each process."""
+    """Open the file, once per process."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -48,7 +48,7 @@ def opened(path: str, stamp: Stamp) -> pq.ParquetFile:
 
 @dataclass(frozen=True, eq=False)
 class Shards:
-    """Some columns of one or more parquet files, one after the other.
+    """Some columns of one or more parquet files, concatenated.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class Shards:
     columns
         The columns to read.
     starts
-        First row of each row group, over all files, and at the end the number of rows.
+        First row of each row group, over all files, and finally the number of rows.
     file_of, index_of, bytes_of
-        Of each row group: its file, its number there, its size in memory.
+        For each row group: its file, its number there, its size in memory.
     """
 
     files: tuple[tuple[str, Stamp], ...]
@@ -73,7 +73,7 @@ class Shards:
         return int(self.starts[-1])
 
     def pieces(self, positions: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], pa.Table]]:
-        """Tables of the rows asked for, each with the places in `positions` that its rows belong to."""
+        """Yield tables of the requested rows, each with the indices in `positions` that its rows belong to."""
         groups = np.searchsorted(self.starts, positions, side="right") - 1
         order = np.argsort(groups, kind="stable")
         needed, first = np.unique(groups[order], return_index=True)
@@ -85,7 +85,7 @@ class Shards:
                 yield where, _guarded(self._path(group), self._held(group).take, local)
 
     def stream(self) -> Iterator[pa.Table]:
-        """All rows in order, some thousands at a time."""
+        """Yield all rows in order, a few thousand at a time."""
         for group in range(self.file_of.size):
             yield from self._batches(group)
 
@@ -93,7 +93,7 @@ class Shards:
         file, index = self.files[self.file_of[group]], int(self.index_of[group])
 
         def make() -> pa.Table:
-            # Chunks are joined because `take` on a chunked column looks each row up anew.
+            # Chunks are joined because `take` on a chunked column searches for each row separately.
             return _guarded(
                 file[0],
                 lambda: (
@@ -129,7 +129,7 @@ class Shards:
         return str(self.files[self.file_of[group]][0])
 
     def named(self, position: int) -> str:
-        """How to name one row to a person."""
+        """Return a readable name of one row."""
         group = int(np.searchsorted(self.starts, position, side="right") - 1)
         file = int(self.file_of[group])
         before = int(self.starts[int(np.searchsorted(self.file_of, file))])
@@ -152,7 +152,7 @@ def _damaged(path: str, error: Exception) -> DataError:
 
 
 def shards_of(paths: Sequence[str], columns: Sequence[str]) -> Shards:
-    """The rows of these files, from their footers alone."""
+    """Describe the rows of these files, from their footers alone."""
     files = tuple((path, stamp_of(path)) for path in paths)
     rows, sizes, file_of, index_of = [], [], [], []
     for number, file in enumerate(files):

@@ -1,7 +1,7 @@
 """Splits: which files, folders or keys are the training data and which are held out.
 
-A split is known by the first word of a name: `train-00000-of-00002.parquet`, `test/`, `val.csv`. A source
-without splits is all training data. Who asks for `test` where only a validation split exists gets that one
+A split is recognised by the first word of a name: `train-00000-of-00002.parquet`, `test/`, `val.csv`. A source
+without splits is all training data. If `test` is requested and only a validation split exists, that one is used
 (many image sets name it so); `origin` says which was used.
 """
 
@@ -29,7 +29,7 @@ _FIRST_WORD = re.compile(r"[a-zA-Z0-9]+")
 
 
 def split_named(name: str) -> str | None:
-    """The split a file or folder name stands for, if it does.
+    """Return the split that a file or folder name stands for, if any.
 
     >>> split_named("train-00000-of-00002.parquet"), split_named("val"), split_named("cats")
     ('train', 'validation', None)
@@ -39,7 +39,7 @@ def split_named(name: str) -> str | None:
 
 
 def choose(available: Iterable[str], asked: str | None, owner: str) -> str:
-    """The split to open: the one asked for, or the training data."""
+    """Choose the split to open: the requested one, or the training data."""
     known = list(dict.fromkeys(available))
     wanted = "train" if asked is None else asked
     if wanted in known:
@@ -53,6 +53,6 @@ def choose(available: Iterable[str], asked: str | None, owner: str) -> str:
 
 
 def without_splits(asked: str | None, owner: str) -> None:
-    """Refuse a split of something that has none; all of it counts as training data."""
+    """Raise if a split is requested of something that has none; all of it counts as training data."""
     if asked is not None and _WORDS.get(asked.lower()) != "train":
         raise NotFoundError(f"{owner} has no split {asked!r}; it is not divided into splits.")

@@ -1,8 +1,8 @@
 """Tables: which column is the label, which the id, which are features; shared by frames, CSV, parquet and HF.
 
-Features are numbers or booleans and become one float32 row an example. The label column is the one named by
-`labels=`, or the only one called label, labels, target, y or class (in any case). A column called `id` names
-the examples and is no feature: a row number would leak the order of the file into the model.
+Features are numbers or booleans and become one float32 row per example. The label column is the one named by
+`labels=`, or the only one called label, labels, target, y or class (in any case). A column called `id` gives the ids
+and is not a feature: a row number would leak the order of the file into the model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAMED = 4  # how many columns a message names
 
 @dataclass(frozen=True)
 class Layout:
-    """The parts that the columns of a table play."""
+    """The roles of the columns of a table."""
 
     features: tuple[str, ...]
     label: str | None
@@ -37,7 +37,7 @@ class Layout:
 
 
 def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool = False) -> Layout:
-    """Decide the part of each column.
+    """Decide the role of each column.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
     asked
         The options of `wn.open`.
     owner
-        Whose columns they are, for messages.
+        The owner of the columns, named in messages.
     labelled
-        Whether the labels are given beside the table, so that no column needs to be one.
+        Whether the labels are given separately, so that no column needs to hold them.
     """
     names = list(schema.names)
     if len(set(names)) != len(names):
@@ -67,7 +67,7 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
 
 
 def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | None:
-    """The column asked for, or the only one with a usual name."""
+    """Return the requested column, or the only one with a usual name."""
     if asked.label_column is not None:
         return _known(asked.label_column, names, "labels", owner)
     if asked.task == "unlabelled":
@@ -88,7 +88,7 @@ def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
 
 
 def numeric(schema: pa.Schema, layout: Layout, owner: str) -> tuple[str, ...]:
-    """The feature columns, or a refusal that names those that are not numbers."""
+    """Return the feature columns; raise an error that names those that are not numbers."""
     import pyarrow.types as kinds
 
     wrong = []
@@ -104,12 +104,12 @@ def numeric(schema: pa.Schema, layout: Layout, owner: str) -> tuple[str, ...]:
             "columns to use with columns= and the target with labels=."
         )
     if not layout.features:
-        raise DataError(f"{owner} has no feature columns beside its label and id.")
+        raise DataError(f"{owner} has no feature columns besides its label and id.")
     return layout.features
 
 
 def matrix(table: pa.Table, features: Sequence[str], owner: str) -> NDArray[np.float32]:
-    """The features as float32 rows; missing, infinite and overlarge values are refused by column."""
+    """Return the features as float32 rows; missing, infinite and too large values raise an error per column."""
     out = np.empty((table.num_rows, len(features)), dtype=np.float32)
     for place, name in enumerate(features):
         column = table.column(name)
@@ -127,7 +127,7 @@ def matrix(table: pa.Table, features: Sequence[str], owner: str) -> NDArray[np.f
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers without nulls; not by arrow's `to_numpy`, which imports pandas, a matter of seconds."""
+    """A column of numbers without nulls; arrow's `to_numpy` would import pandas, which takes seconds."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
@@ -140,7 +140,7 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column as numpy: numbers as they are, categories and text as objects, nulls as None."""
+    """Convert a column to numpy: numbers as they are, categories and text as objects, nulls as None."""
     import pyarrow.types as kinds
 
     if kinds.is_dictionary(column.type):
@@ -154,7 +154,7 @@ def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def unique_ids(column: pa.ChunkedArray, layout: Layout, owner: str) -> None:
-    """Refuse an id column with repeated or missing values."""
+    """Raise if an id column has repeated or missing values."""
     import pyarrow.compute as compute
     import pyarrow.types as kinds
 
@@ -175,6 +175,6 @@ def unique_ids(column: pa.ChunkedArray, layout: Layout, owner: str) -> None:
 
 
 def id_values(column: pa.ChunkedArray) -> NDArray[Any]:
-    """An id column as whole numbers or text."""
+    """Return an id column as integers or text."""
     values = raw_values(column)
     return values.astype(np.str_) if values.dtype.kind == "O" else values

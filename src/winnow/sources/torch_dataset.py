@@ -1,8 +1,8 @@
-"""Torch map-style datasets: anything with `len()` and `[position]` that gives an input, or an input and a target.
+"""Torch map-style datasets: anything with `len()` and `[position]` that returns an input, or an input and a target.
 
-Positions are the ids: a dataset may augment, so the same example need not have the same content twice. Targets come
-from `.targets`, `.labels` or `.tensors` where these agree with the first item and no target transform stands between;
-otherwise from one pass over the data.
+Positions are the ids: a dataset may augment, so an example may not have the same content twice. Targets come from
+`.targets`, `.labels` or `.tensors` if these agree with the first item and there is no target transform; otherwise from
+one pass over the data.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def is_map_style(what: Any) -> bool:
 
 
 def open_torch(dataset: Any, asked: OpenRequest) -> Source:
-    """A Source over a map-style dataset."""
+    """Make a Source over a map-style dataset."""
     name = asked.named(None, type(dataset).__name__)
     owner = f"source {name!r}"
     if not is_map_style(dataset):
         raise InputError(
-            f"what of wn.open is a {type(dataset).__name__}, which cannot be indexed; winnow reads "
-            "map-style datasets, with len() and [position]."
+            f"what of wn.open must be a map-style dataset, with len() and [position]; got a {type(dataset).__name__}, "
+            "which cannot be indexed."
         )
     without_splits(asked.split, owner)
     asked.refuse("columns", of="torch datasets")
@@ -81,7 +81,7 @@ def _fits(raw: NDArray[Any] | None, classes: int) -> bool:
 
 
 def _pair(item: Any) -> tuple[Any, Any]:
-    """Input and target of one item; None where there is no target."""
+    """Return input and target of one item; None if there is no target."""
     if isinstance(item, (tuple, list)):
         return item[0], item[1] if len(item) > 1 else None
     return item, None
@@ -91,8 +91,8 @@ def _input(item: Any, position: int, owner: str) -> NDArray[Any]:
     value = _pair(item)[0]
     if isinstance(value, dict):
         raise InputError(
-            f"{owner} gives dictionaries ({', '.join(map(str, list(value)[:4]))}); winnow reads "
-            "datasets that give an input, or an input and a target."
+            f"{owner} returns dictionaries ({', '.join(map(str, list(value)[:4]))}); winnow reads "
+            "datasets that return an input, or an input and a target."
         )
     if hasattr(value, "convert") and hasattr(value, "mode"):
         return from_pillow(value, f"{position} of {owner}")
@@ -105,14 +105,14 @@ def _input(item: Any, position: int, owner: str) -> NDArray[Any]:
 
 
 def _targets(dataset: Any, count: int, asked: OpenRequest, owner: str) -> tuple[NDArray[Any] | None, str | None]:
-    """The raw targets and where they were found."""
+    """Return the raw targets and where they were found."""
     if asked.task == "unlabelled":
         return None, None
     if asked.labels is not None and not isinstance(asked.labels, str):
         return to_numpy(asked.labels, "labels", owner), "given"
     if isinstance(asked.labels, str):
         if getattr(dataset, asked.labels, None) is None:
-            raise InputError(f"labels of wn.open names {asked.labels!r}, which is no attribute of {owner}.")
+            raise InputError(f"labels of wn.open must be an attribute of {owner}; it has no {asked.labels!r}.")
         return to_numpy(getattr(dataset, asked.labels), "labels", owner), asked.labels
     first = _pair(dataset[0])[1]
     if first is None:
@@ -131,7 +131,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _attributes(dataset: Any) -> list[tuple[str, NDArray[Any]]]:
-    """Targets a dataset holds in an attribute, through any number of torch Subsets."""
+    """Return targets that a dataset holds in an attribute, through any number of torch Subsets."""
     if hasattr(dataset, "indices") and hasattr(dataset, "dataset"):
         where = np.asarray(dataset.indices, dtype=np.int64)
         last = where.max(initial=-1)
@@ -147,27 +147,27 @@ def _attributes(dataset: Any) -> list[tuple[str, NDArray[Any]]]:
             try:
                 arrays.append((word, to_numpy(value, "labels", "dataset")))
             except InputError:
-                continue  # of uneven rows, say: the pass over the data decides
+                continue  # rows of different lengths, for example: the pass over the data decides
     return [(word, array) for word, array in arrays if array.ndim]
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Reads item by item; every one must have the shape of the first."""
+    """Reads item by item; every item must have the shape of the first."""
 
     dataset: Any
     shape: tuple[int, ...]
     owner: str
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Inputs at these positions."""
+        """Return the inputs at these positions."""
         rows = []
         for position in positions.tolist():
             row = canonical(_input(self.dataset[position], position, self.owner)[None], self.owner)[0][0]
             if row.shape != self.shape:
                 raise DataError(
-                    f"item {position} of {self.owner} has shape {row.shape}, the first one {self.shape}; "
-                    "every item must have the same shape."
+                    f"items of {self.owner} must have the same shape; item {position} has {row.shape}, the first one "
+                    f"{self.shape}."
                 )
             rows.append(row)
         if not rows:
@@ -177,13 +177,14 @@ class Items:
 
 @dataclass(frozen=True)
 class Seal:
-    """What the fingerprint knows of the content: a look at some items, unless each look gives something else."""
+    """What the fingerprint knows of the content: a sample of items, if reading one twice gives the same."""
 
     read: Items
     count: int
 
     def __call__(self) -> str:
-        """Look, when the fingerprint is first asked for."""
+        """Compute the sample when the fingerprint is first needed."""
+
         kind = f"{type(self.read.dataset).__module__}.{type(self.read.dataset).__qualname__}"
         where = np.unique(np.linspace(0, self.count - 1, min(self.count, LOOKS)).astype(np.int64))
         if not np.array_equal(self.read(where[:1]), self.read(where[:1])):

@@ -1,4 +1,4 @@
-"""Training: `Recipe`, the one loop that every model in winnow is trained by, and the `Recorder`."""
+"""Training: `Recipe`, the one training loop for every model in winnow, and the `Recorder`."""
 
 from __future__ import annotations
 

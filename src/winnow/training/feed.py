@@ -1,8 +1,7 @@
 """Feed: a Source as batches of tensors, in canonical order, scaled, augmented on request.
 
-A feed holds its examples sorted by id, so that batch order, augmentation and rounding depend on ids and
-seed and never on the order of the source. Examples are held in memory where they fit the budget and are
-fetched batch by batch where they do not.
+A feed has its examples sorted by id, so that batch order, augmentation and rounding depend on ids and seed and never on
+the order of the source. Examples are kept in memory if they fit the budget, and otherwise fetched batch by batch.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ CHUNK = 1024  # examples read at a time
 
 @dataclass(frozen=True)
 class _Held:
-    """Reads from an array in memory."""
+    """Reader for an array in memory."""
 
     values: NDArray[Any]
 
@@ -34,7 +33,20 @@ class _Held:
 
 
 def hold(source: Source, budget: int = BUDGET) -> Source:
-    """The same source with its examples decoded once into memory, if they fit; otherwise as it was."""
+    """Return the same source with its examples decoded once into memory if they fit; otherwise unchanged.
+
+    Parameters
+    ----------
+    source
+        The source.
+    budget
+        The number of bytes that may be used.
+
+    Returns
+    -------
+    Source
+        With the same ids and content.
+    """
     if isinstance(source.read, _Held):
         return source
     first = source.read(np.zeros(1, dtype=np.int64))
@@ -50,9 +62,9 @@ def hold(source: Source, budget: int = BUDGET) -> Source:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Means and standard deviations that inputs (and a regression's targets) are scaled by.
+    """Means and standard deviations by which inputs (and regression targets) are scaled.
 
-    Learned from the training set alone and kept with the model, so that test data is scaled alike.
+    Computed from the training set alone and kept with the model, so that test data is scaled in the same way.
     """
 
     mean: torch.Tensor
@@ -62,14 +74,14 @@ class Scaling:
 
     @classmethod
     def of(cls, source: Source, weights: NDArray[np.float64] | None = None) -> Scaling:
-        """Per channel for images and tensors with channels, per column for tables.
+        """Measure them: per channel for images and tensors with channels, per column for tables.
 
         Parameters
         ----------
         source
             The training set.
         weights
-            How much each example counts, in canonical order; an example of weight 3 counts like three of its kind.
+            Weights of the examples, in canonical order; an example of weight 3 counts like three of its kind.
         """
         share = None if weights is None else weights / weights.mean()
         total = squares = np.float64(0)
@@ -86,7 +98,7 @@ class Scaling:
             count += chunk.size // max(1, np.asarray(total).size)
         mean = np.atleast_1d(total / count)
         std = np.sqrt(np.maximum(np.atleast_1d(squares / count) - mean**2, 0))
-        std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column carries nothing; leave it be
+        std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column has no information; do not scale it
         shape = (1, -1) + (1,) * (len(source.shape) - 1)
         centre, spread = _target_scale(source, share)
         return cls(
@@ -98,7 +110,7 @@ class Scaling:
 
 
 def _target_scale(source: Source, share: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation of a regression's targets; of a zero where there are none."""
+    """Mean and standard deviation of regression targets; of a zero if there are none."""
     if source.task != "regression" or source.labels is None:
         return np.zeros(1), np.zeros(1)
     targets = source.labels.reshape(len(source), -1)
@@ -117,7 +129,7 @@ class Feed:
     source
         Where examples come from.
     scaling
-        How to scale; learned from this source unless given.
+        How to scale; if not given, measured on this source.
     """
 
     def __init__(self, source: Source, scaling: Scaling | None = None) -> None:
@@ -142,11 +154,11 @@ class Feed:
         return (values - self.scaling.target_mean) / self.scaling.target_std
 
     def inputs(self, positions: NDArray[np.int64]) -> torch.Tensor:
-        """Scaled inputs at canonical positions."""
+        """Return scaled inputs at canonical positions."""
         return (self.unscaled(positions) - self.scaling.mean) / self.scaling.std
 
     def unscaled(self, positions: NDArray[np.int64]) -> torch.Tensor:
-        """Inputs at canonical positions as floats; images between 0 and 1."""
+        """Return inputs at canonical positions as floats; images between 0 and 1."""
         if self._inputs is not None:
             raw = self._inputs[torch.from_numpy(positions)]
         else:
@@ -158,7 +170,7 @@ class Feed:
 
 
 def augmented(x: torch.Tensor, words: tuple[str, ...], rng: np.random.Generator) -> torch.Tensor:
-    """A batch of images flipped and shifted at random, each on its own."""
+    """Flip and shift the images of a batch at random, each separately."""
     n, _, height, width = x.shape
     if "flip" in words:
         flip = torch.from_numpy(rng.random(n) < 0.5)

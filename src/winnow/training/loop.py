@@ -1,10 +1,10 @@
-"""The one training loop. Every model that winnow trains, to observe or to prove, goes through it.
+"""The training loop. Every model that winnow trains, to observe or to evaluate, goes through it.
 
 for epoch:                      until the planned number of steps is done
-    for batch of a fresh shuffle:           or of fresh draws by weight
+    for batch of a new shuffle:             or of new draws by weight
         loss, backward, step
-        after_batch(positions, outputs)     where training-time logits can be recorded, for nothing
-    after_epoch(epoch, model)   where a Recorder looks, in eval mode and without augmentation
+        after_batch(positions, outputs)     here the logits of training can be recorded at no cost
+    after_epoch(epoch, model)   here a Recorder can run, in eval mode and without augmentation
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Measure = Callable[[torch.Tensor, torch.Tensor, float], torch.Tensor]
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, the steps it took and the seconds of training, `after_epoch` not counted."""
+    """A trained model, the number of steps, and the seconds of training without `after_epoch`."""
 
     model: torch.nn.Module
     steps: int
@@ -69,20 +69,34 @@ def train(
     recipe
         How to train.
     seed
-        Decides shuffles, augmentation and what the network draws by itself, such as dropout.
+        Seed of shuffles, augmentation and the network's own draws, such as dropout.
     weights
-        How much each example counts, in the feed's canonical order; only ratios matter.
+        Weights of the examples, in the feed's canonical order; only ratios matter.
     weighting
-        How weights are used. `loss` multiplies losses by the weights over their mean, so that a step stays the step it
-        was; `draw` leaves losses alone and draws examples by weight, as often in an epoch as there are examples.
+        How weights are used. `loss` multiplies losses by the weights over their mean, so that the size of a step stays
+        the same; `draw` does not change losses and draws examples by weight, as many per epoch as there are examples.
     soft
-        Probabilities of the classes, one row an example in the feed's canonical order, to learn in place of the labels.
+        Class probabilities to train on instead of the labels, one row per example in the feed's canonical order.
     steps
-        Optimiser steps in all; the recipe's epochs unless given.
+        Total number of optimiser steps; if not given, those of the recipe's epochs.
     after_batch
         Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
-        Called with the number of epochs finished and the model after each whole pass.
+        Called after each whole pass with the number of finished epochs and the model.
+
+    Returns
+    -------
+    Trained
+        The model, the steps and the seconds.
+
+    Raises
+    ------
+    NotDefinedError
+        If the source has no labels and no regression target.
+    InputError
+        If an argument does not fit the source.
+    DivergedError
+        If the loss stops being finite.
     """
     targets = feed.targets
     if targets is None:
@@ -158,7 +172,31 @@ def _train(
 
 
 def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256) -> NDArray[np.float32]:
-    """Outputs for every example of a feed in canonical order, in eval mode, without augmentation."""
+    """Compute the outputs for every example of a feed in canonical order, in eval mode, without augmentation.
+
+    Parameters
+    ----------
+    model
+        The network.
+    feed
+        The examples.
+    recipe
+        Gives precision and device.
+    batch
+        Examples per forward pass.
+
+    Returns
+    -------
+    numpy.ndarray
+        One row per example.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> feed = Feed(wn.open(([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1])))
+    >>> predict(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe()).shape
+    (4, 2)
+    """
     device = device_of(recipe)
     was_training = model.training
     model.to(device).eval()
@@ -173,42 +211,42 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
 
 
 def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
-    """Loss of each example: cross-entropy for class numbers, mean squared error over outputs otherwise."""
+    """Loss per example: cross-entropy for class numbers, otherwise mean squared error over outputs."""
     if targets.dtype == torch.int64:
         return functional.cross_entropy(output, targets, reduction="none", label_smoothing=label_smoothing)
     return (output - targets).square().mean(1)
 
 
 def soft_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
-    """Loss of each example under probabilities p of its classes: - sum of p log softmax(output).
+    """Loss per example for class probabilities p: - sum of p log softmax(output).
 
-    That is the divergence KL(p || softmax) plus the entropy of p, which no weight of the network changes: the gradients
+    This is the divergence KL(p || softmax) plus the entropy of p, which does not depend on the network: the gradients
     are those of the divergence.
     """
     return functional.cross_entropy(output, targets.to(output), reduction="none", label_smoothing=label_smoothing)
 
 
 def _soft_targets(feed: Feed, soft: NDArray[np.float32]) -> torch.Tensor:
-    """Probabilities as the loop takes them, if they fit the feed."""
+    """Check that the probabilities fit the feed, and return them as a tensor."""
     wanted = (len(feed), len(feed.source.classes))
     if feed.source.task != "classification" or soft.shape != wanted:
         raise InputError(
-            f"soft of train must have one row an example and one column a class, {wanted} for source "
+            f"soft of train must have one row per example and one column per class, {wanted} for source "
             f"{feed.source.name!r}; got {soft.shape}."
         )
-    return torch.from_numpy(np.array(soft))  # a copy: what is handed over may be read-only
+    return torch.from_numpy(np.array(soft))  # a copy, since the array may be read-only
 
 
 def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:
-    """What the model gives for a batch, in the recipe's precision."""
+    """Run the model on a batch, in the recipe's precision."""
     with torch.autocast(x.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
         return cast(torch.Tensor, model(x))
 
 
 @contextmanager
 def safe_kernels(recipe: Recipe) -> Iterator[None]:
-    """Leave oneDNN out of bfloat16 on a CPU: where a virtual machine hides AMX its kernels kill the process."""
-    kernels: Any = torch.backends.mkldnn  # its flag is a property of the module, which types do not know
+    """Turn off oneDNN for bfloat16 on a CPU: if a virtual machine hides AMX, its kernels kill the process."""
+    kernels: Any = torch.backends.mkldnn  # its flag is a module property, unknown to the type checker
     before = kernels.enabled
     if recipe.precision == "bfloat16" and device_of(recipe).type == "cpu":
         kernels.enabled = False
@@ -219,7 +257,7 @@ def safe_kernels(recipe: Recipe) -> Iterator[None]:
 
 
 def device_of(recipe: Recipe) -> torch.device:
-    """The device a recipe asks for."""
+    """Return the device of a recipe."""
     if recipe.device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -228,13 +266,13 @@ def device_of(recipe: Recipe) -> torch.device:
         return device
     except (RuntimeError, AssertionError, NotImplementedError):
         raise InputError(
-            f"device of Recipe must be 'auto' or a torch device that is there, such as 'cpu'; got {recipe.device!r}."
+            f"device of Recipe must be 'auto' or an available torch device, such as 'cpu'; got {recipe.device!r}."
         ) from None
 
 
 @contextmanager
 def _torch_seeded(seed: int) -> Iterator[None]:
-    """Seed what a network may draw by itself, such as dropout, and leave torch's state as it was found."""
+    """Seed the network's own draws, such as dropout, and restore torch's state afterwards."""
     devices = list(range(torch.cuda.device_count()))
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(number(seed, "torch"))

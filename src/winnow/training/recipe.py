@@ -1,4 +1,4 @@
-"""Recipe: how to train, in one frozen value that is checked once and written into every provenance."""
+"""Recipe: how to train, as one frozen value that is checked once and stored in every provenance."""
 
 from __future__ import annotations
 
@@ -23,32 +23,44 @@ SCHEDULES = ("constant", "cosine", "onecycle")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train.
+    """How to train: a frozen set of hyper-parameters.
 
     Parameters
     ----------
     epochs
         Passes over the training set.
     batch
-        Examples a step. A last batch of one is joined to the one before it.
+        Examples per step. A last batch of one is joined to the one before it.
     optimizer
         `sgd` (Nesterov momentum), `adam` or `adamw`.
     lr
-        Peak learning rate; None takes the optimiser's usual one.
+        Peak learning rate; None uses the optimiser's usual one.
     momentum, weight_decay
-        As the optimiser understands them.
+        As the optimiser defines them.
     schedule
-        `constant`; `cosine` to zero; or `onecycle`, a linear rise over the first fifth and a linear fall to
-        zero.
+        `constant`; `cosine` to zero; or `onecycle`, a linear rise over the first fifth and a linear fall to zero.
     augment
-        Any of `flip` (left and right, half of the time) and `crop` (a shift by up to an eighth of the
-        side); images only.
+        Any of `flip` (left and right, half of the time) and `crop` (a shift by up to an eighth of the side); images
+        only.
     precision
         `float32` or `bfloat16` (autocast).
     label_smoothing
         Probability spread over all classes.
     device
-        `auto` takes a GPU if there is one.
+        `auto` uses a GPU if there is one.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    UnknownNameError
+        If there is no optimiser, schedule, augmentation or precision of that name.
+
+    Examples
+    --------
+    >>> recipe = Recipe(epochs=2, batch=100)
+    >>> recipe.steps(250)
+    6
     """
 
     epochs: int = 30
@@ -73,7 +85,7 @@ class Recipe:
         checks.number("weight_decay", "Recipe", self.weight_decay, low=0)
         checks.choice("schedule", "Recipe", self.schedule, SCHEDULES)
         if isinstance(self.augment, str) or not isinstance(self.augment, Iterable):
-            raise InputError(f"augment of Recipe must be a tuple of words, such as ('flip',); got {self.augment!r}.")
+            raise InputError(f"augment of Recipe must be a tuple of strings, such as ('flip',); got {self.augment!r}.")
         object.__setattr__(self, "augment", tuple(self.augment))
         for word in self.augment:
             checks.choice("augment", "Recipe", word, AUGMENTATIONS)
@@ -83,28 +95,28 @@ class Recipe:
         checks.number("label_smoothing", "Recipe", self.label_smoothing, low=0, high=1, open_high=True)
 
     def steps(self, size: int) -> int:
-        """Optimiser steps of a training on `size` examples."""
+        """Return the number of optimiser steps of a training on `size` examples."""
         return self.epochs * self.batches(size)
 
     def batches(self, size: int) -> int:
-        """Batches in one pass over `size` examples."""
+        """Return the number of batches in one pass over `size` examples."""
         whole, rest = divmod(size, self.batch)
         return max(1, whole + (rest > 1))
 
     def matched_steps(self, size: int, full: int, factor: float) -> int:
-        """Steps on a subset of `size` out of `full` examples, with iterations matched by `factor`.
+        """Return the steps for a subset of `size` out of `full` examples, with iterations matched by `factor`.
 
-        With f = size / full and c the factor, epochs x (f + c (1 - f)) / f passes over the subset, counted in
-        whole batches: exactly the same epochs at c = 0, exactly as many steps as on everything at c = 1.
+        With f = size / full and c the factor: epochs x (f + c (1 - f)) / f passes over the subset, counted in whole
+        batches. That is exactly the same epochs at c = 0, and exactly as many steps as on all the data at c = 1.
         """
         return round((1 - factor) * self.steps(size) + factor * self.steps(full))
 
     def settings(self) -> dict[str, Any]:
-        """Plain values, for provenance."""
+        """Return the settings as plain values, for provenance."""
         return dataclasses.asdict(self)
 
     def build_optimizer(self, model: torch.nn.Module) -> torch.optim.Optimizer:
-        """The optimiser for a model's trainable parameters."""
+        """Return the optimiser for a model's trainable parameters."""
         import torch
 
         parameters = [p for p in model.parameters() if p.requires_grad]
@@ -122,7 +134,7 @@ class Recipe:
         return kind(parameters, lr=lr, weight_decay=self.weight_decay, fused=True)
 
     def rate(self, step: int, steps: int) -> float:
-        """Share of the peak learning rate at a step of `steps`."""
+        """Return the learning rate at a step of `steps`, as a share of the peak."""
         done = (step + 0.5) / steps
         if self.schedule == "constant":
             return 1.0
@@ -132,7 +144,7 @@ class Recipe:
 
 
 def recipe_of(owner: str, recipe: object) -> Recipe:
-    """The recipe, the usual one if none is given."""
+    """Return the recipe; the default one if None is given."""
     if recipe is None:
         return Recipe()
     if not isinstance(recipe, Recipe):

@@ -1,4 +1,4 @@
-"""Recorder: what each example's logits and loss were after each epoch, from winnow's loop or anyone's.
+"""Recorder: record each example's logits and loss after each epoch, in winnow's loop or any other.
 
     rec = wn.Recorder(len(dataset), classes=10)
     for epoch in range(epochs):
@@ -9,11 +9,10 @@
         rec.end_epoch()
     signals = rec.signals()
 
-What is logged in the loop costs next to nothing but is what the network said in train mode, each example at
-another moment of the epoch. Scores are defined on eval mode without augmentation; for those log a pass over
-the data after the epoch instead (`eval_pass` does it). Losses are computed once an epoch, all together:
-cross-entropy as log sum exp(z - max z) - (z_y - max z) in float64, or for a regression the squared error,
-averaged over its outputs.
+Logging inside the loop costs almost nothing, but these are outputs in train mode, each example at a different moment of
+the epoch. Scores are defined on eval mode without augmentation; for those, log a pass over the data after the epoch
+instead (`eval_pass` does it). Losses are computed once per epoch, all together: cross-entropy as
+log sum exp(z - max z) - (z_y - max z) in float64, or, for a regression, the squared error averaged over its outputs.
 """
 
 from __future__ import annotations
@@ -49,14 +48,30 @@ class Recorder:
     classes
         Number of classes, or of outputs of a regression.
     ids
-        Ids of the examples by position; 0 to n - 1 unless given.
+        Ids of the examples by position; if not given, 0 to n - 1.
     task
-        `classification` or `regression` (of which losses are kept, predictions not).
+        `classification` or `regression` (which keeps losses but not predictions).
     planned_epochs
-        How many epochs the training has in all; as many as were recorded unless given.
+        Total number of epochs of the training; if not given, as many as were recorded.
     missing
-        What to do about an example that an epoch did not log: `error` refuses, `carry` keeps the values of
-        the epoch before.
+        What to do about an example that was not logged in an epoch: `error` raises, `carry` keeps the values of the
+        epoch before.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> rec = Recorder(2, classes=2)
+    >>> for _ in range(3):
+    ...     rec.log([0, 1], [[1.0, 0.0], [1.0, 0.0]], [0, 1])
+    ...     rec.end_epoch()
+    >>> rec.epochs, rec.correct[-1].tolist()
+    (3, [True, False])
+    >>> rec.signals().ids.tolist()
+    [0, 1]
     """
 
     def __init__(
@@ -79,19 +94,19 @@ class Recorder:
         self.ids = np.arange(self.n) if ids is None else checks.ids(OWNER, ids)
         self._ids_from = "positions" if ids is None else "given"
         if self.ids.size != self.n:
-            raise InputError(f"ids of {OWNER} must have {self.n} entries, one an example; got {self.ids.size}.")
-        self._outputs: list[NDArray[np.float32]] = []  # one n x classes array a finished epoch
+            raise InputError(f"ids of {OWNER} must have {self.n} entries, one per example; got {self.ids.size}.")
+        self._outputs: list[NDArray[np.float32]] = []  # one n x classes array per finished epoch
         self._losses: list[NDArray[np.float32]] = []
         self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
         self._targets: NDArray[Any] = (
             np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros((self.n, self.classes))
         )
-        self._seen = np.zeros(self.n, dtype=bool)  # who was logged in this epoch
+        self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
         self._now = np.zeros((self.n, self.classes), dtype=np.float32)
 
     @property
     def epochs(self) -> int:
-        """Number of finished epochs."""
+        """The number of finished epochs."""
         return len(self._losses)
 
     @property
@@ -105,19 +120,26 @@ class Recorder:
     def log(
         self, positions: ArrayLike | torch.Tensor, logits: ArrayLike | torch.Tensor, targets: ArrayLike | torch.Tensor
     ) -> None:
-        """Log one batch; of an example logged twice in an epoch the last values count.
+        """Log one batch; if an example is logged twice in an epoch, the last values count.
 
         Parameters
         ----------
         positions
             Positions of the batch's examples in the data set.
         logits
-            The network's outputs, a row an example: torch tensors on any device or arrays, any float type.
+            The network's outputs, one row per example: torch tensors on any device or arrays, any float type.
         targets
             Their class numbers, or the targets of a regression.
+
+        Raises
+        ------
+        InputError
+            If the shapes do not match, a position or target is out of range, or a target has changed.
+        DivergedError
+            If a logit is not finite.
         """
         where = self._positions(_array(positions))
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite and is refused below
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite and raise an error below
             outputs = self._rows("logits", _array(logits), where.size).astype(np.float32, copy=False)
         if not np.isfinite(outputs).all():
             first = int(np.argmin(np.isfinite(outputs).all(1)))
@@ -130,7 +152,15 @@ class Recorder:
         self._seen[where] = True
 
     def end_epoch(self) -> None:
-        """Close the epoch: compute its losses and start the next."""
+        """End the epoch: compute its losses and start the next.
+
+        Raises
+        ------
+        InputError
+            If nothing was logged, or an example is missing.
+        DivergedError
+            If a loss is not finite.
+        """
         epoch = self.epochs + 1
         if not self._seen.any():
             raise InputError(f"end_epoch of {OWNER} was called with nothing logged in epoch {epoch}.")
@@ -145,12 +175,23 @@ class Recorder:
         self._losses.append(losses)
         self._outputs.append(self._now)
         if self.task == "regression" and self.epochs > 1:
-            self._outputs[-2] = np.zeros((0, self.classes), dtype=np.float32)  # only `carry` needs the last ones
+            self._outputs[-2] = np.zeros((0, self.classes), dtype=np.float32)  # only `carry` needs the latest ones
         self._now = np.zeros_like(self._now)
         self._seen[:] = False
 
     def signals(self) -> Signals:
-        """What was recorded, as Signals of one seed; `Signals.stack` joins those of several."""
+        """Return what was recorded as Signals of one seed; `Signals.stack` joins those of several.
+
+        Returns
+        -------
+        Signals
+            Losses per epoch and, for classification, logits and correctness.
+
+        Raises
+        ------
+        InputError
+            If no epoch is finished, or the last one is not.
+        """
         if self._seen.any():
             raise InputError(
                 f"signals of {OWNER} need a finished epoch; {int(self._seen.sum())} example(s) were "
@@ -184,7 +225,7 @@ class Recorder:
         )
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Everything recorded so far, the unfinished epoch included, as arrays by name."""
+        """Return everything recorded so far, including the unfinished epoch, as arrays by name."""
         kept = self._outputs if self.task == "classification" else self._outputs[-1:]
         return {
             "outputs": np.array(kept, dtype=np.float32).reshape(len(kept), self.n, self.classes),
@@ -196,7 +237,7 @@ class Recorder:
         }
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
-        """Go on from what `state_dict` gave; the recorder must have been made for the same data."""
+        """Continue from the result of `state_dict`; the recorder must have been made for the same data."""
         own = self.state_dict()
         if not isinstance(state, Mapping) or set(state) != set(own):
             raise InputError(
@@ -241,13 +282,13 @@ class Recorder:
         return where.astype(np.int64, copy=False)
 
     def _rows(self, name: str, values: NDArray[Any], rows: int) -> NDArray[Any]:
-        """Numbers with a row for each position and a column for each class or output."""
+        """Check for numbers with one row per position and one column per class or output."""
         if values.ndim == 1 and self.task == "regression" and self.classes == 1:
             values = values[:, None]
         if values.shape != (rows, self.classes) or values.dtype.kind not in "fiu":
             raise InputError(
-                f"{name} of {OWNER}.log must be numbers of shape ({rows}, {self.classes}), a row for "
-                f"each position; got {values.dtype} of shape {values.shape}."
+                f"{name} of {OWNER}.log must be numbers of shape ({rows}, {self.classes}), one row per "
+                f"position; got {values.dtype} of shape {values.shape}."
             )
         return values
 
@@ -256,7 +297,7 @@ class Recorder:
             targets = checks.finite("targets", f"{OWNER}.log", self._rows("targets", targets, where.size))
         elif targets.shape != where.shape or targets.dtype.kind not in "iu":
             raise InputError(
-                f"targets of {OWNER}.log must be {where.size} class number(s), one for each position; "
+                f"targets of {OWNER}.log must be {where.size} class number(s), one per position; "
                 f"got {targets.dtype} of shape {targets.shape}."
             )
         elif int(targets.min()) < 0 or int(targets.max()) >= self.classes:
@@ -291,7 +332,7 @@ class Recorder:
     def _epoch_losses(self) -> NDArray[np.float32]:
         losses = np.empty(self.n, dtype=np.float32)
         rows = max(1, CHUNK // self.classes)
-        with np.errstate(over="ignore"):  # a loss that float32 cannot hold is refused by name, not warned of
+        with np.errstate(over="ignore"):  # a loss too large for float32 raises an error that names the example
             for start in range(0, self.n, rows):
                 part = slice(start, start + rows)
                 outputs, targets = self._now[part].astype(np.float64), self._targets[part]
@@ -315,8 +356,8 @@ def eval_pass(
 ) -> None:
     """Record one epoch by a pass over a data set in order, in eval mode, without gradients.
 
-    Neither torch's random state nor the mode of any layer is changed, so that a training goes the same way
-    with this pass and without it.
+    Neither torch's random state nor the mode of any layer is changed, so that a training runs the same with this pass
+    and without it.
 
     Parameters
     ----------
@@ -327,11 +368,11 @@ def eval_pass(
     dataset
         A map-style data set; its order gives the positions. It should not augment.
     batch
-        Examples at a time; no result depends on it.
+        Examples per forward pass; the result does not depend on it.
     forward
-        From a batch to logits and targets.
+        Maps a batch to logits and targets.
     collate
-        From a list of examples to a batch; torch's own unless given.
+        Maps a list of examples to a batch; if not given, torch's own function.
     """
     import torch
     from torch.utils.data import DataLoader
@@ -339,9 +380,7 @@ def eval_pass(
     from ..models.features import eval_mode
 
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-        raise InputError(
-            f"a data set that is recorded must have a length and be indexed; got a {type(dataset).__name__}."
-        )
+        raise InputError(f"dataset of eval_pass must have a length and be indexable; got a {type(dataset).__name__}.")
     if len(dataset) != recorder.n:
         raise InputError(
             f"n of {OWNER} must be the length of the data set it records, {len(dataset)}; got {recorder.n}."
@@ -357,7 +396,7 @@ def eval_pass(
 
 
 def _array(values: Any) -> NDArray[Any]:
-    """A numpy array of a tensor or of anything array-like, float16 and bfloat16 as float32."""
+    """Convert a tensor or anything array-like to numpy, float16 and bfloat16 as float32."""
     if hasattr(values, "detach"):
         values = values.detach()
         if values.is_floating_point():

@@ -225,7 +225,7 @@ def test_a_plain_array_is_certified_as_far_as_it_goes(problem):
     assert np.array_equal(out.removed, whole.removed)
     assert out.certificate["linear"] == pytest.approx(whole.certificate["linear"])
     assert out.certificate["newton"] is None
-    assert "linear prediction alone" in out.certificate["covers"]
+    assert "Only the linear prediction" in out.certificate["covers"]
     bound = wn.influence.prune_by_bound(rows, 0.3, 300, moves=5000)
     assert bound.certificate["bounded"] == "the linear prediction"
     assert bound.certificate["linear"] <= 0.3

@@ -122,7 +122,7 @@ def test_every_layer_and_the_long_way(kind):
     ],
     ids=str,
 )
-@pytest.mark.filterwarnings("ignore:.*no short way:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*without a fast path:UserWarning")
 def test_layers_of_images(layer):
     torch.manual_seed(0)
     model = nn.Sequential(layer, nn.ReLU(inplace=True), nn.Flatten(), nn.LazyLinear(3))
@@ -203,13 +203,13 @@ def nan_model():
         ),
         ({"y": [0, 1, 2, 3, -1]}, "y of gram must lie in"),
         ({"y": [0, 1]}, "y of gram must have 5 rows"),
-        ({"y": [0.5] * 5}, "y of gram must be whole numbers"),
+        ({"y": [0.5] * 5}, "y of gram must be integers"),
         ({"x": torch.zeros(1, 1, 8, 8), "y": [0]}, "x of gram must hold at least 2 example(s)"),
         ({"x": torch.full((5, 1, 8, 8), math.nan)}, "x of gram must be finite"),
         ({"model": nan_model()}, "kernel of gram must be finite"),
         ({"model": "lenet5"}, "model of gram must be a torch module; got str."),
         ({"model": nn.Flatten()}, "model of gram must have parameters"),
-        ({"model": nn.Sequential(nn.Flatten(), nn.Linear(64, 1))}, "must give one logit a class, at least two"),
+        ({"model": nn.Sequential(nn.Flatten(), nn.Linear(64, 1))}, "must give one logit per class, at least two"),
         ({"memory": 3}, "memory of gram"),
         ({"project": 0}, "project of features"),
     ],

@@ -63,7 +63,7 @@ def test_equals_brute_force_and_says_so(name, n):
     model, (x, y) = make(), data(shape, n)
     exact = brute(model, x, y)
     way = "one example at a time" if name in LOOPED else "by torch.func"
-    with pytest.warns(UserWarning, match=f"no short way .*{way}, which is as exact"):
+    with pytest.warns(UserWarning, match=f"without a fast path .*{way}, which is exact"):
         found = gram(model, x, y, dtype="float64")
     np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-12 * abs(exact).max())
 
@@ -75,7 +75,7 @@ def test_sequences_as_long_as_the_examples_tried(name, monkeypatch):
     make, shape = NETS[name]
     model, (x, y) = make(), data(shape, 8)
     exact = brute(model, x, y)
-    with pytest.warns(UserWarning, match="no short way"):
+    with pytest.warns(UserWarning, match="without a fast path"):
         np.testing.assert_allclose(gram(model, x, y, dtype="float64"), exact, rtol=1e-9, atol=1e-12)
 
 
@@ -104,7 +104,7 @@ def test_what_is_plain_stays_on_the_short_way():
     assert plan.short == {"frozen": 1, "l": 1, "h": 1, "idle": 0}
 
 
-@pytest.mark.filterwarnings("ignore:.*no short way:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*without a fast path:UserWarning")
 def test_only_what_fails_goes_the_long_way():
     torch.manual_seed(0)
     make, shape = NETS["weights used twice"]
@@ -140,7 +140,7 @@ def test_use_that_changes_from_batch_to_batch(of, monkeypatch):
     np.testing.assert_allclose(found, brute(model, x, y), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*no short way:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*without a fast path:UserWarning")
 @pytest.mark.parametrize("lengths", [(8, 3), (1, 8), (2, 9)])
 def test_cross_between_sequences_of_other_lengths(lengths):
     torch.manual_seed(0)
@@ -177,25 +177,25 @@ BATCH_NORM = {"track_running_stats": False}
         (
             nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6, **BATCH_NORM), nn.Linear(6, 4)),
             FLAT,
-            r"model of gram must take the inputs .*on 1 example\(s\) of shape \(5,\) it failed with ValueError: .*\.$",
+            r"model of gram must accept its inputs; on 1 example\(s\) of shape \(5,\) it failed with ValueError: .*\.$",
         ),
         (
             image_net(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3, **BATCH_NORM), wide=48),
             IMAGE,
-            "the same logits alone and among others in eval mode; they differ by .*without running statistics",
+            "the same logits alone and in a batch in eval mode; they differ by .*without running statistics",
         ),
         (
             Net(lambda self, x: self.h(x) + torch.rand(len(x), 1), h=nn.Linear(5, 4)),
             FLAT,
-            "the same logits alone and among others",
+            "the same logits alone and in a batch",
         ),
         (
             nn.Sequential(nn.TransformerEncoderLayer(5, 1, 7, dropout=0.0), nn.Flatten(), nn.Linear(40, 4)),
             SEQUENCE,
-            "the same logits alone and among others",
+            "the same logits alone and in a batch",
         ),
-        (nn.Linear(7, 4), FLAT, r"model of gram must take the inputs .*it failed with RuntimeError: .*\.$"),
-        (Net(lambda self, x: self.h(x[:1]), h=nn.Linear(5, 4)), FLAT, r"one row of logits an example; got .*\(1, 4\)"),
+        (nn.Linear(7, 4), FLAT, r"model of gram must accept its inputs; .*it failed with RuntimeError: .*\.$"),
+        (Net(lambda self, x: self.h(x[:1]), h=nn.Linear(5, 4)), FLAT, r"one row of logits per example; got .*\(1, 4\)"),
         (
             Net(lambda self, t: self.h(self.emb(t).mean(1)), emb=nn.Embedding(4, 3), h=nn.Linear(3, 4)),
             TOKENS,
@@ -213,7 +213,7 @@ BATCH_NORM = {"track_running_stats": False}
     ],
     ids=["alone", "mixed", "random", "mixed by attention", "width", "one row", "later", "complex"],
 )
-@pytest.mark.filterwarnings("ignore:.*no short way:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*without a fast path:UserWarning")
 def test_refused_in_one_sentence_and_no_file_is_left(model, shape, sentence, tmp_path):
     x, y = data(shape, 150)
     if shape == TOKENS:

@@ -41,7 +41,7 @@ def test_equals_whole_jacobians(name, shape, direction, monkeypatch):
     np.testing.assert_array_equal(found.predicted[0], right & ((logits + change).argmax(1) != y.numpy()))
 
 
-@pytest.mark.filterwarnings("ignore:.*no short way:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*without a fast path:UserWarning")
 def test_attention_norms_and_tied_layers():
     torch.manual_seed(0)
     model, x, y = Everything(), torch.randint(1, 12, (6, 6)), torch.tensor([0, 1, 2, 1, 0, 2])

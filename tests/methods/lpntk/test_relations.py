@@ -82,7 +82,7 @@ def test_between_and_within():
     found = relations(rows @ rows.T, [5, 5, 9, 9])
     assert found.between("contradictory").tolist() == [[0, 2], [2, 0]]
     assert found.within("interchangeable").tolist() == [1, 0]
-    with pytest.raises(InputError, match="needs labels"):
+    with pytest.raises(InputError, match="labels of relations must be given"):
         relations(rows @ rows.T).between("unrelated")
     with pytest.raises(UnknownNameError, match="nearest: 'unrelated'"):
         found.between("unrelate")
@@ -206,7 +206,7 @@ GOOD = np.eye(4) + 0.1
         (lambda: relations(FeatureRows(np.array([[1.0, 0], [0, np.nan]]))), r"features of relations .*at \(1, 1\)"),
         (lambda: relations(FeatureRows(np.full((3, 2), 1e30, dtype=np.float32))), "finite diagonal.*: inf"),
         (lambda: relations(GOOD, [0, 1]), "labels of relations must have 4 rows"),
-        (lambda: relations(GOOD, [0, 1, 0.5, 1]), "labels of relations must be whole numbers; got 0.5"),
+        (lambda: relations(GOOD, [0, 1, 0.5, 1]), "labels of relations must be integers; got 0.5"),
         (lambda: relations(GOOD, threshold=0.5), r"threshold of relations must be a number in \(0.5, 1\]; got 0.5"),
         (lambda: relations(GOOD, unrelated=-0.1), "unrelated of relations"),
         (lambda: neighbours(GOOD, 4), "i of neighbours must be a whole number from 0 to 3; got 4"),

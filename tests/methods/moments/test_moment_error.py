@@ -55,7 +55,7 @@ def test_refusals():
     x = np.ones((4, 1))
     with pytest.raises(InputError, match="idx of moment_error must be rows of points"):
         moment_error(x, [4], [1.0], 1)
-    with pytest.raises(InputError, match=r"whole numbers from 0 to 3; got dtype float64\.$"):
+    with pytest.raises(InputError, match=r"integers from 0 to 3; got dtype float64\.$"):
         moment_error(x, np.zeros(4), np.ones(4), 1)
     with pytest.raises(InputError, match=r"got -1 to 0\.$"):
         moment_error(x, [0, -1], [1.0, 1.0], 1)

@@ -123,7 +123,7 @@ def with_dropout() -> nn.Module:
 def test_dropout_is_refused_kept_or_turned_off() -> None:
     wide = twice(with_dropout())
     x = torch.randn(6, 3, dtype=torch.float64)
-    with pytest.raises(NotDefinedError, match=r"a dropout of 0\.5 behind it .* dropout='off' .* dropout='keep'"):
+    with pytest.raises(NotDefinedError, match=r"a dropout of 0\.5 after it .* dropout='off' .* dropout='keep'"):
         wn.narrow(wide, 4)
     kept, off = (wn.narrow(wide, 4, dropout=how) for how in ("keep", "off"))
     assert (kept[2].p, off[2].p, wide[2].p) == (0.5, 0.0, 0.5)
@@ -163,7 +163,7 @@ class Dropping(nn.Module):
 def test_a_dropout_that_cannot_be_turned_off_alone(shared: bool) -> None:
     wide = twice(Dropping(shared))
     for how in ({}, {"layers": ["a"]}):
-        with pytest.raises(NotDefinedError, match=r"cannot be turned off alone; give dropout='keep'"):
+        with pytest.raises(NotDefinedError, match=r"cannot be turned off alone; pass dropout='keep'"):
             wn.narrow(wide, 4, dropout="off", **how)
     x = torch.randn(6, 3)
     torch.testing.assert_close(wn.narrow(wide, 4, dropout="keep").eval()(x), wide.eval()(x))

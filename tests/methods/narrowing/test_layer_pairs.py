@@ -107,7 +107,7 @@ REFUSED = {
     "a mean that keeps its axes": (
         lambda s, x: s.b(act(s.a(x)).mean((2, 3), keepdim=True)),
         {"a": conv(1, 8, 3), "b": conv(8, 3, 1)},
-        "mean stands between",
+        "mean comes between",
     ),
     "channels as positions": (
         lambda s, x: s.b(act(s.a(x))),
@@ -129,7 +129,7 @@ REFUSED = {
     "a fixed view": (
         lambda s, x: s.b(torch.relu(s.a(x)).view(-1, 32)),
         {"a": conv(1, 8, 3), "b": nn.Linear(32, 2)},
-        "view stands between",
+        "view comes between",
     ),
     "channels not separable": (
         lambda s, x: s.b(torch.relu(s.a(x))),
@@ -140,7 +140,7 @@ REFUSED = {
     "groups": (
         lambda s, x: s.b(torch.relu(s.a(x))),
         {"a": conv(4, 8, 3), "b": conv(8, 8, 3, groups=8)},
-        "b is a convolution in groups",
+        "b is a grouped convolution",
     ),
     "a slope each": (lambda s, x: s.b(s.p(s.a(x))), {**lines(4, 8, 2), "p": nn.PReLU(8)}, "p (PReLU)"),
     "a computed weight": (

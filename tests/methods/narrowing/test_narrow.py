@@ -209,11 +209,11 @@ REFUSED = [
     ({"width": "half"}, "width of narrow"),
     ({"width": True}, "width of narrow"),
     ({"width": {}}, "must name at least one layer"),
-    ({"width": {0: 5}}, "width of narrow must be by names of layers"),
+    ({"width": {0: 5}}, "width of narrow must be keyed by layer names"),
     ({"width": {"zz": 3}}, "unknown name in width of narrow: 'zz'"),
     ({"width": np.float32(1.5)}, "width of narrow must be a number in"),
     ({"width": {"0": 0}}, r"width\['0'\] of narrow"),
-    ({"width": {"0": 9}, "layers": ["0"]}, "layers of narrow must be left out"),
+    ({"width": {"0": 9}, "layers": ["0"]}, "layers of narrow must not be given"),
     ({"width": 50, "order": 0}, "order of narrow"),
     ({"width": 50, "dims": 0}, "dims of narrow"),
     ({"width": 50, "dims": "all"}, "dims of narrow"),
@@ -237,12 +237,12 @@ def test_refusals_of_what_is_handed_over() -> None:
         wn.narrow(net, 20)
     with pytest.raises(InputError, match="must be a torch module"):
         wn.narrow(np.zeros(3), 20)
-    with pytest.raises(InputError, match="net of fold must be a network that narrow made"):
+    with pytest.raises(InputError, match="net of fold must be a network made by narrow"):
         fold(wide_network())
     assert wn.narrow(fold(net), 20, 1)[0].out_features <= 20
     wide, state = wide_network(), net.state_dict()
     for wrong, words in (
-        (wide.state_dict(), "it holds no counts"),
+        (wide.state_dict(), "it has no counts"),
         ({**state, "7.counts": torch.ones(3)}, "counts for '7'"),
         ({**state, "2.counts": torch.ones(900)}, "the model's vector is 800 wide"),
         ({**state, "0.bias": torch.ones(3)}, "does not fit the model: size mismatch for 0.bias"),

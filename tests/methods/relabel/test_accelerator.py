@@ -86,7 +86,7 @@ def test_update_without_a_value_takes_the_mean_since_the_last_one():
     accelerator.update()
     other.update(torch.stack(losses).mean())
     assert accelerator.switch.state_dict() == pytest.approx(other.switch.state_dict())
-    with pytest.raises(InputError, match=r"loss_value of Accelerator\.update must be given where loss was not called"):
+    with pytest.raises(InputError, match=r"loss_value of Accelerator\.update must be given if loss was not called"):
         accelerator.update()
 
 
@@ -153,7 +153,7 @@ def test_targets_without_a_direction_are_refused():
         targets = made(N, DIM)
         targets[2] = bad
         targets[4] = bad
-        sentence = "finite and not zero, for a zero target has no direction; 2 of 6 are not, the first in row 2"
+        sentence = "finite and not zero, since a zero target has no direction; 2 of 6 are not, the first in row 2"
         with pytest.raises(InputError, match=sentence):
             accelerator.loss(features, targets)
 
@@ -193,7 +193,7 @@ def test_where_looking_is_dear_such_targets_show_as_nan_and_do_no_harm():
     ("features", "targets", "sentence"),
     [
         (made(N, IN + 1), made(N, DIM), r"features .* must be \(examples, 5\).*got \(6, 6\)"),
-        ([made(N, IN), made(N - 1, IN)], made(N, DIM), r"as many examples in every view; got \(6, 5\), \(5, 5\)"),
+        ([made(N, IN), made(N - 1, IN)], made(N, DIM), r"the same number in every view; got \(6, 5\), \(5, 5\)"),
         (made(N, IN, 1), made(N, DIM), r"features .* must be \(examples, 5\)"),
         (made(0, IN), made(0, DIM), r"features .* must be \(examples, 5\)"),
         ([], made(N, DIM), "features of Accelerator.loss must be a tensor of floats, or a non-empty list"),
@@ -202,7 +202,7 @@ def test_where_looking_is_dear_such_targets_show_as_nan_and_do_no_harm():
         (made(N, IN), [[1.0], [1.0, 2.0]], r"targets of Accelerator.loss must be .* floats; got list"),
         (made(N, IN), "targets.parquet", r"targets of Accelerator.loss must be .* floats; got str"),
         ([np.ones((N, IN))], made(N, DIM), "features of Accelerator.loss must be a tensor of floats"),
-        (made(N, IN), made(N, DIM + 1), r"targets .* must be \(6, 3\) floats, a row an example; got shape \(6, 4\)"),
+        (made(N, IN), made(N, DIM + 1), r"targets .* must be \(6, 3\) floats, one row per example; got shape \(6, 4\)"),
         (made(N, IN), made(N - 1, DIM), r"targets .* must be \(6, 3\) floats.*got shape \(5, 3\)"),
         (made(N, IN), torch.ones(N, DIM, dtype=torch.int64), r"targets .* floats.*of torch.int64"),
     ],

@@ -167,7 +167,7 @@ def test_a_checkpoint_without_its_accelerator_is_refused(tmp_path: Path) -> None
     arguments = TrainingArguments(output_dir=str(tmp_path), report_to=[], use_cpu=True)
     state = TrainerState(global_step=4)
     optimizer = torch.optim.SGD(callback.accelerator.parameters(), lr=0.1)
-    with pytest.raises(InputError, match="there is none, and stage 1 would begin again"):
+    with pytest.raises(InputError, match="there is none, and stage 1 would start again"):
         callback.on_train_begin(arguments, state, TrainerControl(), optimizer=optimizer)
     callback.accelerator.update(0.5)  # as one that is part of the model comes back with it
     callback.on_train_begin(arguments, state, TrainerControl(), optimizer=optimizer)

@@ -107,7 +107,7 @@ def test_what_cannot_be_told_apart_is_said_to_be_so() -> None:
     turned = A @ np.linalg.qr(RNG.normal(size=(8, 8)))[0]
     found = compare({"one": A + 0.1 * RNG.normal(size=A.shape), "two": turned + 0.1 * RNG.normal(size=A.shape)})
     assert not found.decided
-    assert "cannot be told apart on 80 held-out examples" in found.advice
+    assert "cannot be distinguished on 80 held-out examples" in found.advice
 
 
 def test_rows_bound_the_work_and_the_seed_decides_them() -> None:

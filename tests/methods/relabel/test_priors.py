@@ -148,16 +148,16 @@ class Holes(nn.Module):
 @pytest.mark.parametrize(
     ("prior", "how", "words"),
     [
-        (Maps(), {}, r"must give a vector an example, .* shape \(2, d\) for 2; a Maps gave \(2, 1, 1, 8, 8\)"),
-        (Pair(), {}, "must give a vector an example.*a Pair gave tuple"),
+        (Maps(), {}, r"must give one vector per example, .* shape \(2, d\) for 2; a Maps gave \(2, 1, 1, 8, 8\)"),
+        (Pair(), {}, "must give one vector per example.*a Pair gave tuple"),
         (Holes(), {}, r"must give finite numbers; it gave NaN or infinity for example \d+ \(1 of 12 in its block\)"),
         (nn.Sequential(nn.Flatten(), nn.Linear(9, 2)), {}, r"a Sequential, cannot take examples of shape \(1, 8, 8\)"),
         (np.full((12, 2), np.nan), {}, "must give finite numbers"),
-        (np.zeros((11, 2)), {}, r"must have 12 rows, one an example in the order of the source; got shape \(11, 2\)"),
-        (np.zeros(12), {}, r"embeddings with a vector an example.*got ndarray of shape \(12,\)"),
+        (np.zeros((11, 2)), {}, r"must have 12 rows, one per example in the order of the source; got shape \(11, 2\)"),
+        (np.zeros(12), {}, r"embeddings with one vector per example.*got ndarray of shape \(12,\)"),
         (3.5, {}, r"must be a torch module, the name of a network, or embeddings.*got float of shape \(\)"),
         (np.zeros((12, 2)), {"layer": "head"}, "layer of represent is for a network"),
-        (body(), {"weights": "w.safetensors"}, "are for a named network"),
+        (body(), {"weights": "w.safetensors"}, "are only for a named network"),
         ("random", {"weights": "w.safetensors"}, "contradict the prior 'random'"),
         (body(), {"mean": [0.0]}, "needs mean and std together"),
         (body(), {"mean": [0.0], "std": [0.0]}, "std of represent must be positive"),
@@ -173,7 +173,7 @@ def test_what_cannot_be_a_prior_is_refused_in_a_sentence(prior: object, how: dic
 
 def test_size_is_for_images_and_files_must_be_there() -> None:
     table = wn.open(np.random.default_rng(0).normal(size=(5, 3)))
-    with pytest.raises(InputError, match="size of represent is for images"):
+    with pytest.raises(InputError, match="size of represent is for images only"):
         represent(table, "random", size=8)
     with pytest.raises(NotFoundError, match=r"there is no file nowhere.npy"):
         represent(table, "nowhere.npy")

@@ -175,10 +175,10 @@ class Odd(torch.nn.Module):
         ({"prior": torch.nn.Linear(4, 3)}, r"a Linear, cannot take examples of shape \(2,\)"),
         ({"prior": Odd()}, "an? Odd, cannot take|Odd, must give"),
         ({"prior": 3}, "prior of soft_labels must be a torch module or the name of a network; got int"),
-        ({"weights": "w.pt"}, "weights of soft_labels are for a named network"),
+        ({"weights": "w.pt"}, "weights of soft_labels are only for a named network"),
         ({"temperature": 0.0}, "temperature of soft_labels must be"),
         ({"mean": (0.0, 0.0)}, "soft_labels needs mean and std together"),
-        ({"source": wn.open(np.arange(8.0).reshape(4, 2))}, "is defined for classes"),
+        ({"source": wn.open(np.arange(8.0).reshape(4, 2))}, "needs classes"),
     ],
 )
 def test_refusals(change: dict[str, Any], sentence: str) -> None:

@@ -74,10 +74,10 @@ def test_few_examples_leave_nothing_to_spare():
 def test_the_question_without_an_answer_is_refused_with_the_reason():
     for ask in (lambda: best_keep(3), lambda: frontier([3.0])):
         with pytest.raises(
-            InputError, match=r"needs total= .* or smallest= .* falls with the fraction all the way to 0"
+            InputError, match=r"total .* or smallest .* of .* must be given.* falls with the fraction all the way to 0"
         ):
             ask()
-    with pytest.raises(InputError, match=r"needs alpha= .* or total="):
+    with pytest.raises(InputError, match=r"alpha or total of .* must be given"):
         best_keep(angle=10)
 
 

@@ -210,7 +210,7 @@ def test_far_out_the_curve_is_the_power_law(keep, angle):
         (lambda: solve(3, keep=math.nan), "keep of solve"),
         (lambda: solve(3, angle=-1), "angle of solve must be a number in [0, 90]; got -1."),
         (lambda: solve(3, angle=91), "angle of solve"),
-        (lambda: solve(3, policy="window"), "needs a window's ends"),
+        (lambda: solve(3, policy="window"), "must give a window's ends"),
         (lambda: solve(3, 0.5, policy=window(0.1, 0.2)), "must agree with its window"),
         (lambda: window(1, 1), "b of window"),
         (lambda: window(-1, 1), "a of window"),

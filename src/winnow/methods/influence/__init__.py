@@ -1,9 +1,13 @@
-"""Pruning with a bound: how leaving examples out moves a trained head, and which to leave out so that it hardly moves.
+"""Pruning with a bound: how removing examples changes a trained head, and which to remove so that it hardly changes.
 
-`vectors` gives one row an example, from features and outputs of a head (`fit_head` trains one) or from a torch network
-by naming its head (`from_model`). `prune_by_count` removes a given number, `prune_by_bound` as many as a bound on the
-change allows; both certify what they did, and `certify` does so for a removal by any other method. `loss_influence` is
-the effect on the loss of other examples. All of it is about the head on fixed features.
+- `vectors` computes one row per example from the features and outputs of a head (`fit_head` trains one);
+  `from_model` does so for a torch network whose head is named.
+- `prune_by_count` removes a given number of examples, `prune_by_bound` as many as a bound on the change allows. Both
+  return a certificate.
+- `certify` makes the certificate for a removal by any other method.
+- `loss_influence` is the effect on the loss of other examples.
+
+All of this is about the head on fixed features.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What removing a set of examples does to a head: predictions, and how far they can be trusted.
+"""Certificates: predict how removing a set of examples changes a head, and how far the predictions can be trusted.
 
-With D removed and A kept, N = n - m or n by the convention, and g_i the gradients at the trained head:
+With D removed and A kept, N = n - m or n depending on the convention, and g_i the gradients at the trained head:
 
     linear       |H^-1 b|,     b = sum_A of -g_i / N + mean of all g_i: for 1/(n-m) this is n / (n - m) |sum_D s_i|
     newton       |H_A^-1 b|,   with the Hessian of what is kept
-    corrected    where further Newton steps on what is kept settle: the head that retraining will find
-    printed      |sum_D H^-1 g_i / n|, the paper's objective, which leaves the regulariser out
-    curvature    the smallest eigenvalue of H^-1 H_A: what is left of the curvature where most was lost
+    corrected    where further Newton steps on the kept examples converge: the head that retraining will find
+    printed      |sum_D H^-1 g_i / n|, the paper's objective, which omits the regulariser
+    curvature    the smallest eigenvalue of H^-1 H_A: the share of curvature left where most was lost
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .vectors import Influence
 
 __all__ = ["COVERS", "LEAST_CURVATURE", "certify", "head_change", "linear_change", "rows_of"]
 
-LEAST_CURVATURE = 0.3  # below it the linear prediction was off by a third or more
-MOST_TRUSTED = 0.7  # share removed up to which predictions were measured to hold
+LEAST_CURVATURE = 0.3  # below this, the linear prediction was off by a third or more
+MOST_TRUSTED = 0.7  # the predictions were measured to hold up to this share removed
 OFF_OPTIMUM = 1e-2  # root mean square difference of outputs
-STEPS, SETTLED = 12, 1e-4  # Newton steps at most, and the last one's length beside the whole change
+STEPS, SETTLED = 12, 1e-4  # maximum number of Newton steps, and the length of the last relative to the whole change
 COVERS = (
-    "The change is that of the regularised linear head on fixed features, retrained on what is kept. A network "
-    "retrained from scratch moves for other reasons too: measure that, this certificate says nothing about it."
+    "The change is that of the regularised linear head on fixed features, retrained on the kept examples. A network "
+    "retrained from scratch changes for other reasons too; this certificate does not cover that, so measure it."
 )
 
 
@@ -41,16 +41,26 @@ def certify(vectors: Influence | ArrayLike, removed: ArrayLike) -> dict[str, Any
     Parameters
     ----------
     vectors
-        From `influence.vectors`. A plain array of rows gives the linear prediction alone.
+        From `influence.vectors`. A plain array of rows gives only the linear prediction.
     removed
-        Positions of the examples removed, by whatever method.
+        Positions of the removed examples, chosen by any method.
 
     Returns
     -------
     certificate
-        `linear`, `newton`, `corrected`, `printed` and `curvature` as above, None where a plain array does not tell;
-        `random`, the root mean square of `linear` over random removals of as many; and `notes` where a prediction
-        deserves less trust.
+        `linear`, `newton`, `corrected`, `printed` and `curvature` as defined in this module, None where a plain array
+        does not determine them; `random`, the root mean square of `linear` over random removals of the same size; and
+        `notes` where a prediction is less reliable.
+
+    Raises
+    ------
+    InputError
+        If `removed` is not a set of valid positions that leaves at least one example.
+
+    Examples
+    --------
+    >>> certify([[1.0], [-1.0], [0.5], [-0.5]], removed=[0, 1])["linear"]
+    0.0
     """
     owner = "influence.certify"
     rows = rows_of(owner, vectors)
@@ -66,22 +76,22 @@ def certify(vectors: Influence | ArrayLike, removed: ArrayLike) -> dict[str, Any
             f"{where.min()} to {where.max()} ({where.dtype})."
         )
     if where.size == len(rows):
-        raise InputError(f"removed of {owner} must leave an example; got all {len(rows)}.")
+        raise InputError(f"removed of {owner} must leave at least one example; got all {len(rows)}.")
     return certificate(vectors if isinstance(vectors, Influence) else rows, np.sort(where).astype(np.int64))
 
 
 def rows_of(owner: str, vectors: Any) -> NDArray[Any]:
-    """The rows of vectors, checked."""
+    """Return the rows of vectors, checked."""
     if isinstance(vectors, Influence):
         return vectors.values
     if isinstance(vectors, np.ndarray) and vectors.ndim == 2 and vectors.dtype.name in ("float32", "float64"):
-        rows = vectors  # perhaps a file larger than memory: looked through block by block
+        rows = vectors  # possibly a file larger than memory, so it is checked block by block
         if not all(np.isfinite(rows[part]).all() for part in spans(len(rows), rows.shape[1])):
             checks.finite("vectors", owner, rows)
     else:
         rows = checks.array("vectors", owner, vectors, ndim=2)
     if len(rows) < 2 or rows.shape[1] < 1:
-        raise InputError(f"vectors of {owner} must have two rows or more, and a column; got shape {rows.shape}.")
+        raise InputError(f"vectors of {owner} must have at least two rows and a column; got shape {rows.shape}.")
     return rows if rows.dtype.name in ("float32", "float64") else rows.astype(np.float64)
 
 
@@ -91,7 +101,7 @@ def certificate(
     groups: Positions | None = None,
     known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`certify` for what has been checked; `known` is what `head_change` has said already."""
+    """`certify` without checks; `known` is the earlier result of `head_change`, if there is one."""
     rows, n, m = np.asarray(vectors), len(vectors), int(removed.size)
     whole = isinstance(vectors, Influence)
     convention = vectors.convention if isinstance(vectors, Influence) else "1/(n-m)"
@@ -110,18 +120,18 @@ def certificate(
     if isinstance(vectors, Influence):
         about |= head_change(vectors, removed) if known is None else known
     about["notes"] = _notes(about, vectors.head if isinstance(vectors, Influence) else None)
-    about["covers"] = COVERS if whole else "The linear prediction alone: rows without their head tell no more."
+    about["covers"] = COVERS if whole else "Only the linear prediction: rows without their head do not allow more."
     return about
 
 
 def linear_change(rows: NDArray[Any], removed: Positions, convention: str) -> float:
-    """|sum of the removed rows|, times n / (n - m) where what is left is averaged."""
+    """|sum of the removed rows|, times n / (n - m) where the loss of the kept examples is averaged."""
     factor = len(rows) / (len(rows) - removed.size) if convention == "1/(n-m)" else 1.0
     return float(np.linalg.norm(_row_sum(rows, removed))) * factor
 
 
 def head_change(vectors: Influence, removed: Positions, curved: bool = True) -> dict[str, float | None]:
-    """What only the head can tell: newton, corrected, printed, and the curvature if asked."""
+    """The parts that need the head: newton, corrected, printed, and the curvature if requested."""
     head = vectors.head
     n, m = head.n, int(removed.size)
     if m == 0:
@@ -141,7 +151,7 @@ def head_change(vectors: Influence, removed: Positions, curved: bool = True) -> 
 
 
 def _newton_steps(head: Head, kept: Positions, divisor: float, here: Dense | MatrixFree) -> tuple[float, float]:
-    """The change after one Newton step, and where the steps settle; infinite if they do not."""
+    """The change after one Newton step, and the limit of further steps; infinite if they do not converge."""
     change, once = np.zeros(head.shape), 0.0
     shortest = np.inf
     for step in range(STEPS):
@@ -168,7 +178,7 @@ def _row_sum(rows: NDArray[Any], positions: Positions) -> Floats:
 
 
 def _random_change(rows: NDArray[Any], removed: Positions, convention: str, groups: Positions | None) -> float:
-    """Root of the mean square of the linear change over random removals, as many from each group; exact.
+    """Root mean square of the linear change over random removals, with the same number per group; exact.
 
     A sum of k of n numbers drawn without replacement has the variance k (n - k) / (n - 1) times that of the numbers.
     """
@@ -191,20 +201,20 @@ def _random_change(rows: NDArray[Any], removed: Positions, convention: str, grou
 
 
 def _notes(about: Mapping[str, Any], head: Head | None) -> list[str]:
-    """Where a prediction deserves less trust, in sentences."""
+    """Sentences about where a prediction is less reliable."""
     notes = []
     if about["removed"] > MOST_TRUSTED * about["examples"]:
         notes.append(
-            f"More than {MOST_TRUSTED:.0%} of the examples are removed: the linear prediction is too small there, go "
-            "by the corrected one."
+            f"More than {MOST_TRUSTED:.0%} of the examples are removed: the linear prediction is too small there, so "
+            "use the corrected one."
         )
     if about["curvature"] is not None and about["curvature"] < LEAST_CURVATURE:
         notes.append(
-            f"What is kept has only {about['curvature']:.2f} of the curvature in some direction (below "
+            f"The kept examples have only {about['curvature']:.2f} of the curvature in some direction (below "
             f"{LEAST_CURVATURE:g}): the linear prediction cannot be trusted."
         )
     if about["corrected"] == float("inf"):
-        notes.append("Newton steps on what is kept do not settle: no prediction can be trusted.")
+        notes.append("Newton steps on the kept examples do not converge: no prediction can be trusted.")
     if head is not None and head.gap > OFF_OPTIMUM:
         notes.append(
             f"The outputs are not those of a head at its optimum (off by {head.gap:.2g}): fit it with "

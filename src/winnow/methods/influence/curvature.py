@@ -3,8 +3,8 @@
     softmax    H = (1 / N) sum (diag p - p p^T) (x) x x^T + damping I
     squared    H = (1 / N) sum x x^T (x) I + damping I, so that one q x q matrix serves every output
 
-`Dense` factorises it once (Cholesky). Above `DIRECT` parameters `MatrixFree` never holds it: conjugate gradients with
-the diagonal as preconditioner, many right-hand sides at a time.
+`Dense` factorises it once (Cholesky). Above `DIRECT` parameters `MatrixFree` never holds it: it uses conjugate
+gradients with the diagonal as preconditioner, for many right-hand sides at a time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .heads import NUMBERS, Floats, Head, Positions, spans
 
 __all__ = ["DIRECT", "Curvature", "Dense", "MatrixFree", "curvature", "smallest_ratio"]
 
-DIRECT = 4096  # parameters up to which the Hessian is held and factorised: 128 MB
+DIRECT = 4096  # up to this many parameters the Hessian is held and factorised: 128 MB
 TOLERANCE = 1e-9  # of conjugate gradients, relative to the right-hand side
-MOST = 2000  # their steps
+MOST = 2000  # steps of conjugate gradients
 
 
 class Curvature(Protocol):
@@ -38,7 +38,7 @@ class Curvature(Protocol):
 
 
 class Dense:
-    """The matrix itself and its Cholesky factor; `copies` outputs share it if each has the same."""
+    """The matrix itself and its Cholesky factor; `copies` outputs share it if all have the same."""
 
     def __init__(self, matrix: Floats, copies: int, owner: str) -> None:
         self.matrix, self.copies = matrix, copies
@@ -46,11 +46,11 @@ class Dense:
             self._factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
         except linalg.LinAlgError:
             raise InputError(
-                f"damping of {owner} must be larger: the Hessian is singular or not finite at the damping given."
+                f"damping of {owner} must be larger: the Hessian is singular or not finite at the given damping."
             ) from None
         if not np.isfinite(self._factor[0]).all() or _nearly_singular(self._factor[0]):
             raise InputError(
-                f"damping of {owner} must be larger: the Hessian is singular to rounding at the one given."
+                f"damping of {owner} must be larger: the Hessian is singular to rounding at the given damping."
             )
 
     def solve(self, rows: Floats) -> Floats:
@@ -63,11 +63,11 @@ class Dense:
         return self._narrow(self._wide(rows) @ self.matrix, len(rows))
 
     def rooted(self, rows: Floats) -> Floats:
-        """Rows whose products are those of the given ones through H: R R^T = rows H rows^T."""
+        """Rows R whose inner products are those of the given rows through H: R R^T = rows H rows^T."""
         return self._narrow(self._wide(rows) @ np.tril(self._factor[0]), len(rows))
 
     def _wide(self, rows: Floats) -> Floats:
-        """Rows over the features of one output where outputs share the matrix."""
+        """Reshape to rows over the features of one output, where outputs share the matrix."""
         if self.copies == 1:
             return rows
         return rows.reshape(len(rows), -1, self.copies).swapaxes(1, 2).reshape(len(rows) * self.copies, -1)
@@ -91,7 +91,7 @@ class MatrixFree:
             diagonal += np.square(x).T @ width
         self._diagonal = (diagonal / divisor + head.damping).reshape(-1)
         if (self._diagonal <= 0).any():
-            raise InputError(f"damping of {owner} must be larger: the Hessian is singular at the damping given.")
+            raise InputError(f"damping of {owner} must be larger: the Hessian is singular at the given damping.")
 
     def product(self, rows: Floats) -> Floats:
         """H applied to each row."""
@@ -109,7 +109,7 @@ class MatrixFree:
         return np.asarray(back / self._divisor + head.damping * rows)
 
     def solve(self, rows: Floats) -> Floats:
-        """H^-1 applied to each row, as many at once as fit a block."""
+        """H^-1 applied to each row, a block of rows at a time."""
         step = max(1, NUMBERS // rows.shape[1])
         return np.concatenate([self._conjugate(rows[at : at + step]) for at in range(0, len(rows), step)])
 
@@ -143,22 +143,22 @@ def curvature(
     solver: str = "auto",
     owner: str = "influence",
 ) -> Dense | MatrixFree:
-    """The Hessian over some examples or all.
+    """Return the Hessian over some examples or all.
 
     Parameters
     ----------
     head
         The head.
     rows
-        Positions of the examples; None is all.
+        Positions of the examples; None means all.
     divisor
-        N above; None is how many there are.
+        N in the formulas of this module; None means the number of these examples.
     change
-        q x K: where theta has moved to from the optimum.
+        q x K: how far theta has moved from the optimum.
     solver
         `exact`, `cg`, or `auto`, which is exact up to `DIRECT` parameters.
     owner
-        For the sentence where the matrix is singular.
+        The calling function, named in the error for a singular matrix.
     """
     many = float(head.n if rows is None else rows.size) if divisor is None else float(divisor)
     q, outputs = head.shape
@@ -177,7 +177,7 @@ def curvature(
 
 
 def smallest_ratio(kept: Dense | MatrixFree, full: Dense | MatrixFree, parameters: int) -> float:
-    """The smallest eigenvalue of full^-1 kept: how much of the curvature is left in the direction that lost most."""
+    """The smallest eigenvalue of full^-1 kept: the share of curvature left in the direction that lost most."""
     if isinstance(kept, Dense) and isinstance(full, Dense):
         found = linalg.eigh(kept.matrix, full.matrix, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)
         return float(found[0])
@@ -185,7 +185,7 @@ def smallest_ratio(kept: Dense | MatrixFree, full: Dense | MatrixFree, parameter
     def operator(apply) -> LinearOperator:  # type: ignore[no-untyped-def]
         return LinearOperator((parameters, parameters), matvec=lambda v: apply(np.reshape(v, (1, -1)))[0], dtype=float)
 
-    # the largest eigenvalue of kept^-1 full stands apart from the others, which the smallest one above does not
+    # the largest eigenvalue of kept^-1 full is well separated from the others; the smallest one above is not
     start = stream(0, "influence curvature").normal(size=parameters)
     largest = eigsh(
         operator(full.product), k=1, M=operator(kept.product), Minv=operator(kept.solve), which="LM", v0=start,
@@ -218,6 +218,6 @@ def _softmax_hessian(head: Head, rows: Positions | None, change: Floats | None) 
 
 
 def _nearly_singular(factor: NDArray[np.float64]) -> bool:
-    """Whether the smallest pivot is rounding beside the largest."""
+    """Whether the smallest pivot is rounding relative to the largest."""
     pivots = np.square(np.diagonal(factor))
     return bool(pivots.min() <= 1e-14 * pivots.max())

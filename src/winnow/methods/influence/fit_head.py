@@ -1,4 +1,4 @@
-"""Training a regularised linear head to its optimum: L-BFGS to come near, Newton steps to arrive."""
+"""Train a regularised linear head to its optimum: L-BFGS to get close, then Newton steps."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from ...core import checks
 from ...core.errors import InputError
 from .curvature import curvature
-from .heads import LOSSES, Floats, Head, damping_of, softmaxed, spans
+from .heads import LOSSES, Floats, Head, damping_of, spans
 
 __all__ = ["FittedHead", "fit_head", "fitted"]
 
 OWNER = "influence.fit_head"
-NEAR, ARRIVED, POLISH = 1e-5, 1e-10, 12  # lengths of the gradient, and Newton steps at most
+NEAR, ARRIVED, POLISH = 1e-5, 1e-10, 12  # gradient norms to get close and to stop, and maximum number of Newton steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class FittedHead:
     theta
         q x K.
     outputs
-        n x K, probabilities or predictions: what `vectors` takes as probs.
+        n x K, probabilities or predictions: the `probs` of `vectors`.
     gradient
-        Length of the gradient that is left.
+        Norm of the remaining gradient.
     """
 
     theta: Floats
@@ -47,22 +48,38 @@ def fit_head(
     classes: int | None = None,
     start: ArrayLike | None = None,
 ) -> FittedHead:
-    """Minimise mean loss + damping / 2 |theta|^2 over linear heads.
+    """Train a linear head: minimise mean loss + damping / 2 |theta|^2.
 
     Parameters
     ----------
     features
         n x q, as given; add a column of ones for a bias.
     labels
-        Classes, or targets for `loss="squared"`.
+        Class numbers, or targets for `loss="squared"`.
     damping
         The regulariser; above 0 for softmax.
     loss
         `softmax` or `squared`.
     classes
-        How many there are, if not as many as the labels show.
+        The number of classes, if it is larger than the labels show.
     start
-        A head, q x K, to begin with.
+        An initial head, q x K.
+
+    Returns
+    -------
+    FittedHead
+        The head, its outputs on the examples, and the remaining gradient.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the features are too large to fit.
+
+    Examples
+    --------
+    >>> head = fit_head([[1.0], [1.0]], [0.0, 1.0], damping=0.0, loss="squared")
+    >>> head.theta.round(6).tolist()
+    [[0.5]]
     """
     kind = checks.choice("loss", OWNER, loss, LOSSES)
     rows = checks.array("features", OWNER, features, ndim=2, dtype=np.float64)
@@ -89,7 +106,7 @@ def fit_head(
 
 
 def fitted(rows: Floats, labels: np.ndarray, damping: float, loss: str, first: Floats) -> FittedHead:
-    """`fit_head` for what has been checked."""
+    """`fit_head` without checks."""
     theta = first
     if loss == "softmax":
         theta = _approached(rows, labels, damping, theta)
@@ -97,18 +114,18 @@ def fitted(rows: Floats, labels: np.ndarray, damping: float, loss: str, first: F
     for _ in range(POLISH):
         outputs = rows @ theta
         if loss == "softmax":
-            outputs = softmaxed(outputs)
+            outputs = softmax(outputs, axis=-1)
         head = Head(rows, outputs, labels, damping, loss)
         slope = head.mean_gradient + damping * theta
         before, length = length, float(np.linalg.norm(slope))
-        if length <= ARRIVED or length >= before / 2:  # arrived, or as near as rounding allows
+        if length <= ARRIVED or length >= before / 2:  # converged, or as close as rounding allows
             break
         theta = theta - curvature(head, owner=OWNER).solve(slope.reshape(1, -1)).reshape(theta.shape)
     return FittedHead(theta, outputs, length)
 
 
 def _approached(rows: Floats, labels: np.ndarray, damping: float, first: Floats) -> Floats:
-    """Where the gradient is short, so that full Newton steps converge."""
+    """Go to where the gradient is small enough for full Newton steps to converge."""
     n, shape = len(rows), first.shape
 
     def loss_and_slope(flat: Floats) -> tuple[float, Floats]:

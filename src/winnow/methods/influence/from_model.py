@@ -1,4 +1,4 @@
-"""Influence vectors of a torch network: features and outputs are read at the head it names."""
+"""Influence vectors of a torch network: features and outputs are read at its named head."""
 
 from __future__ import annotations
 
@@ -38,26 +38,44 @@ def from_model(
     dtype: str = "float64",
     out: NDArray[Any] | None = None,
 ) -> Influence:
-    """How leaving out each example moves the head of a network, all layers before it held fixed.
+    """Compute how removing each example changes the head of a network, with all layers before it fixed.
 
     Parameters
     ----------
     model
-        Any network; its mode and weights are as they were afterwards.
+        Any network. Its mode and weights are unchanged afterwards.
     head
-        Name of the linear layer whose output is the network's, as `model.named_modules()` has it. A column of ones is
+        Name of the linear layer whose output is the network's, as in `model.named_modules()`. A column of ones is
         added to its inputs if it has a bias.
     x, y
-        Inputs as the network takes them, and classes or targets.
+        Inputs as the network takes them, and class labels or targets.
     damping
         lam of mean loss + lam / 2 |theta|^2; above 0 for softmax.
     loss
         `softmax` or `squared`.
     refit
-        Whether the head is first trained to its optimum on its own features, starting from the network's. A network
-        that was stopped early is not at an optimum of anything, and predictions about it miss by as much.
+        Whether to train the head to its optimum on its own features first, starting from the network's weights. A
+        network that was stopped early is not at an optimum, and predictions about it are off accordingly.
     convention, solver, dtype, out
         As in `vectors`.
+
+    Returns
+    -------
+    Influence
+        One row per example, and the head.
+
+    Raises
+    ------
+    InputError
+        If the head is not a linear layer that gives the network's output, or an argument is out of range.
+    UnknownNameError
+        If the network has no layer of that name.
+
+    Examples
+    --------
+    >>> net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+    >>> from_model(net, "2", torch.eye(2), [0, 1], damping=0.1).values.shape  # (3 features and a bias) x 2 classes
+    (2, 8)
     """
     import torch
     from torch import nn
@@ -99,7 +117,7 @@ def _layer(model: nn.Module, head: object) -> nn.Linear:
 
 
 def _read(model: nn.Module, layer: nn.Linear, name: str, x: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Inputs and outputs of the head for every example, once it is sure that its output is the network's."""
+    """Inputs and outputs of the head for every example, after checking that its output is the network's."""
     import torch
 
     from ...models.features import eval_mode
@@ -117,7 +135,7 @@ def _read(model: nn.Module, layer: nn.Linear, name: str, x: Any) -> tuple[NDArra
                 outputs = model(real)
                 if len(caught) != 1 or caught[0].ndim != 2 or not _same(outputs, layer(caught[0])):
                     raise InputError(
-                        f"head of {OWNER} must be the layer whose output is the network's, used once on one row an "
+                        f"head of {OWNER} must be the layer whose output is the network's, used once on one row per "
                         f"example; {name!r} of this {type(model).__name__} is not."
                     )
                 rows.append(caught[0].double().cpu().numpy())

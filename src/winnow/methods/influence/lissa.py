@@ -1,10 +1,10 @@
-"""LiSSA, the stochastic inverse that the paper used, for comparison with the exact one.
+"""LiSSA, the stochastic inverse Hessian that the paper used, for comparison with the exact one.
 
     v_0 = g,    v_{t+1} = g + v_t - (H_t + damping I) v_t / scale,    H^-1 g = v_depth / scale
 
-H_t is the Hessian of a few examples drawn at step t; the mean over several repeats is taken. It converges if scale is
-above the largest eigenvalue of every H_t, in about scale / (smallest eigenvalue) steps: the damping is that eigenvalue
-for softmax, so small damping takes long. All right-hand sides share their draws.
+H_t is the Hessian of a few examples drawn at step t; the result is the mean over several repeats. It converges if scale
+is above the largest eigenvalue of every H_t, in about scale / (smallest eigenvalue) steps: for softmax that eigenvalue
+is the damping, so a small damping takes many steps. All right-hand sides share the same draws.
 """
 
 from __future__ import annotations
@@ -28,16 +28,28 @@ class Lissa:
     Parameters
     ----------
     depth
-        Steps; None takes 10 times scale / damping, at most 20,000.
+        The number of steps; None takes 10 times scale / damping, at most 20,000.
     scale
         None takes the largest |x|^2 / 2 + damping of any example, which no Hessian of softmax exceeds (|x|^2 for
         least squares).
     repeats
-        Runs to average.
+        The number of runs to average.
     batch
-        Examples drawn a step.
+        Examples drawn per step.
     seed
-        Of the draws.
+        Seed of the draws.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> from winnow.methods.influence import vectors
+    >>> x = [[1.0], [1.0], [1.0], [1.0]]
+    >>> vectors(x, [1.5] * 4, [0.0, 1.0, 2.0, 3.0], 0.1, loss="squared", solver=Lissa(depth=100)).values.shape
+    (4, 1)
     """
 
     depth: int | None = None
@@ -56,7 +68,7 @@ class Lissa:
         checks.integer("seed", "Lissa", self.seed, low=0)
 
     def over(self, head: Head) -> _Recursion:
-        """Something that solves with the Hessian of a head, as well as the recursion does."""
+        """Return a solver for the Hessian of a head, as accurate as the recursion is."""
         return _Recursion(self, head)
 
 
@@ -79,7 +91,7 @@ class _Recursion:
         return MatrixFree(self._head, None, self._head.n).product(rows)
 
     def solve(self, rows: Floats) -> Floats:
-        """H^-1 applied to each row, roughly."""
+        """H^-1 applied to each row, approximately."""
         total = np.zeros_like(rows)
         for repeat in range(self._settings.repeats):
             draws = stream(self._settings.seed, "lissa", repeat)

@@ -1,4 +1,4 @@
-"""Signals as a head: embeddings scaled, a column of ones, and a regularised head trained on them."""
+"""A head from Signals: scaled embeddings, a column of ones, and a regularised head trained on them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["head_features", "observed_head", "observed_vectors"]
 
 
 def head_features(embeddings: NDArray[Any]) -> Floats:
-    """Embeddings with columns of mean 0 and deviation 1, those that do not vary 0, and a column of ones."""
+    """Scale embeddings to columns of mean 0 and deviation 1 (constant columns become 0), and add a column of ones."""
     rows = embeddings.reshape(len(embeddings), -1).astype(np.float64)
     largest = np.abs(rows).max(axis=0)
-    rows /= np.where(largest > 0, largest, 1.0)  # so that no square overflows
+    rows /= np.where(largest > 0, largest, 1.0)  # so that squares do not overflow
     rows -= rows.mean(axis=0)
     spread = rows.std(axis=0)
     rows /= np.where(spread > 1e-12, spread, np.inf)
@@ -28,7 +28,7 @@ def head_features(embeddings: NDArray[Any]) -> Floats:
 def observed_head(
     features: Floats, labels: NDArray[Any], task: str, classes: int, damping: float
 ) -> tuple[Head, FittedHead]:
-    """A softmax head, or a least-squares one for regression, at its optimum."""
+    """Fit a softmax head, or a least-squares head for regression, to its optimum."""
     if task == "classification":
         loss, given, outputs = "softmax", labels.astype(np.int64), max(2, classes, int(labels.max()) + 1)
     else:
@@ -41,6 +41,6 @@ def observed_head(
 def observed_vectors(
     embeddings: NDArray[Any], labels: NDArray[Any], task: str, classes: int, damping: float
 ) -> tuple[Influence, FittedHead]:
-    """Influence vectors of the head, and the head."""
+    """Return the influence vectors of the head, and the head."""
     head, found = observed_head(head_features(embeddings), labels, task, classes, damping)
     return vectors_of(head), found

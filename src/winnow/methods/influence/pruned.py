@@ -1,12 +1,13 @@
-"""The two pruning problems of Yang et al. 2023, over influence vectors.
+"""The two pruning problems of Yang et al. 2023, on influence vectors.
 
-`prune_by_count` is Eq. 4: of all sets of m examples, one whose removal moves the head least. How far it moves may be
+`prune_by_count` is Eq. 4: of all sets of m examples, find one whose removal changes the head least. The change may be
 measured by the loss instead: a change d of the head costs about d^T H d / 2, and some directions cost far more than
-others. `prune_by_bound` is Eq. 3
-made meaningful: the most examples whose removal moves the head by at most epsilon. As printed, Eq. 3 is met by removing
-everything, because all vectors sum to 0 at the optimum. Here the change is that of the head after retraining, with the
-n / (n - m) that the printed sum lacks and corrected by Newton steps on what is kept; m is capped; and what is kept must
-hold on to its curvature.
+others.
+
+`prune_by_bound` is a corrected Eq. 3: the most examples whose removal changes the head by at most epsilon. As printed,
+Eq. 3 is satisfied by removing everything, because all vectors sum to 0 at the optimum. Here the change is that of the
+head after retraining, with the factor n / (n - m) that the printed sum lacks, corrected by Newton steps on the kept
+examples; m is capped; and the kept examples must retain their curvature.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from .vectors import Influence
 __all__ = ["Pruned", "proportional", "prune_by_bound", "prune_by_count"]
 
 SPARED = ("parameters", "loss")
-SLACK = 1.5  # a linear prediction beyond so many epsilons is not worth correcting
+SLACK = 1.5  # a linear prediction above this many epsilons is not worth correcting
 
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """What was removed, and what that does.
+    """The removed examples, and the predicted effect.
 
     Attributes
     ----------
     removed
         Positions of the removed examples, in order.
     certificate
-        What is predicted of the head, as `certify` says it, with the seed and the moves of the solver.
+        The predicted change of the head, as from `certify`, with the seed and the moves of the solver.
     seconds
-        How long it took; not part of the certificate, which is the same whenever it is made again.
+        The time taken; not part of the certificate, which is reproducible.
     """
 
     removed: Positions
@@ -61,26 +62,42 @@ def prune_by_count(
     moves: int | None = None,
     spare: str = "parameters",
 ) -> Pruned:
-    """Remove so many examples that together move the head least (Eq. 4).
+    """Remove the given number of examples so that the head changes least (Eq. 4).
 
     Parameters
     ----------
     vectors
-        From `influence.vectors`. A plain array of rows, one an example, will do; then the certificate holds the linear
-        prediction alone.
+        From `influence.vectors`. A plain array of rows, one per example, is also allowed; the certificate then has
+        only the linear prediction.
     remove
-        How many, below n. With `groups` it may be one count for each group, in the order of `np.unique(groups)`.
+        How many to remove, below n. With `groups`, optionally one count per group, in the order of `np.unique(groups)`.
     seed
-        Of the solver.
+        Seed of the solver.
     groups
         The group of each example, such as its class. Each group then loses its exact count: the one given, or its
         proportional share of `remove`.
     moves
-        Swaps to try; None takes as many as the calibration did. The answer depends on it, never on the clock.
+        The number of swaps to try; None uses the calibrated number. The result depends on it, never on the clock.
     spare
-        What the removal is to leave as it is: `parameters`, by the length of the change, as the paper has it; or
-        `loss`, by the square root of d^T H d, which the loss on new data follows more closely. The latter needs the
-        head's Hessian: vectors from `influence.vectors`, up to 4,096 parameters.
+        How the change is measured: `parameters`, by its length, as in the paper; or `loss`, by the square root of
+        d^T H d, which the loss on new data follows more closely. The latter needs the head's Hessian: vectors from
+        `influence.vectors`, up to 4,096 parameters.
+
+    Returns
+    -------
+    Pruned
+        The removed positions and the certificate.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or `spare="loss"` is used without the head's Hessian.
+
+    Examples
+    --------
+    >>> out = prune_by_count([[1.0], [-1.0], [0.25], [3.0], [-2.0]], remove=2)
+    >>> out.removed.tolist(), out.certificate["linear"]
+    ([0, 1], 0.0)
     """
     owner = "influence.prune_by_count"
     began = time.perf_counter()
@@ -107,31 +124,47 @@ def prune_by_bound(
     resolution: int | None = None,
     least_curvature: float = LEAST_CURVATURE,
 ) -> Pruned:
-    """Remove as many examples as the head can lose and still move by at most epsilon (Eq. 3 made meaningful).
+    """Remove as many examples as possible while the head changes by at most epsilon (a corrected Eq. 3).
 
-    Counts up to `max_remove` are tried, each solved by itself, between the largest found within the bound and the
-    smallest found beyond it. A set is within the bound if its corrected change, and the one after a single Newton step,
-    are at most epsilon, and if what is kept has `least_curvature` of the full curvature in every direction. If no set
-    is, nothing is removed.
+    The search tries counts up to `max_remove`, each solved separately, between the largest found within the bound and
+    the smallest found beyond it. A set is within the bound if its corrected change, and the change after a single
+    Newton step, are at most epsilon, and if the kept examples have `least_curvature` of the full curvature in every
+    direction. If no set qualifies, nothing is removed.
 
     Parameters
     ----------
     vectors
-        From `influence.vectors`. Of a plain array only the linear prediction is bounded, and the certificate says so.
+        From `influence.vectors`. For a plain array only the linear prediction is bounded, and the certificate says so.
     epsilon
         The largest |change of theta| allowed, above 0.
     max_remove
-        The most examples to remove, below n.
+        The maximum number of examples to remove, below n.
     seed
-        Of the solver.
+        Seed of the solver.
     groups
         The group of each example; each then loses its proportional share.
     moves
-        Swaps to try for each count; None takes as many as the calibration did.
+        The number of swaps to try per count; None uses the calibrated number.
     resolution
-        How many examples short of the largest count the search may stop; None is a thousandth of n.
+        How many examples below the largest possible count the search may stop; None means a thousandth of n.
     least_curvature
-        In [0, 1).
+        The share of the curvature that must remain, in [0, 1).
+
+    Returns
+    -------
+    Pruned
+        The removed positions and the certificate.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> out = prune_by_bound([[1.0], [-1.0], [0.25], [3.0], [-2.0]], epsilon=0.1, max_remove=3)
+    >>> out.removed.tolist(), out.certificate["linear"]
+    ([0, 1], 0.0)
     """
     owner = "influence.prune_by_bound"
     began = time.perf_counter()
@@ -147,7 +180,7 @@ def prune_by_bound(
     given = vectors if isinstance(vectors, Influence) else rows
     best: tuple[Removal, Mapping[str, Any] | None] = (Removal(np.empty(0, dtype=np.int64), 0.0, 0, 0), None)
     low, high, made = 0, most + 1, 0
-    count, width = most, 2 * n  # the interval's width; where a guess did not halve it, the middle comes next
+    count, width = most, 2 * n  # the interval's width; if a guess did not halve it, the middle comes next
     while high - low > (fine if low else 1):
         found = solve(rows, group, proportional(group, count), seed, tried)
         made += found.moves
@@ -167,7 +200,7 @@ def prune_by_bound(
 
 
 def proportional(groups: Positions, remove: int) -> Positions:
-    """Shares of `remove` in proportion to the groups' sizes, by largest remainder, the larger group first of equals."""
+    """Shares of `remove` in proportion to the groups' sizes, by largest remainder; of ties the larger group first."""
     sizes = np.bincount(groups)
     shares = remove * sizes
     counts = shares // groups.size
@@ -178,7 +211,7 @@ def proportional(groups: Positions, remove: int) -> Positions:
 
 
 def _measured(owner: str, vectors: object, rows: NDArray[Any], spare: object) -> NDArray[Any]:
-    """Rows whose sums have the length that is to be short."""
+    """The rows whose sum should be short."""
     checks.choice("spare", owner, spare, SPARED)
     if spare == "parameters":
         return rows
@@ -198,8 +231,8 @@ def _measured(owner: str, vectors: object, rows: NDArray[Any], spare: object) ->
 def _next(low: int, high: int, guess: float) -> int:
     """The next count to try, inside (low, high): the guess, or the middle without one.
 
-    The shortest sum hardly depends on the count, so the change goes like n / (n - m), which says where the last change
-    would have met the bound.
+    The length of the shortest sum hardly depends on the count, so the change goes like n / (n - m). This tells at which
+    count the last change would have met the bound.
     """
     margin = (high - low) / 10
     inside = round(min(max(guess, low + margin), high - margin)) if np.isfinite(guess) else (low + high) // 2
@@ -209,7 +242,7 @@ def _next(low: int, high: int, guess: float) -> int:
 def _within(
     given: Influence | NDArray[Any], found: Removal, bound: float, least: float
 ) -> tuple[bool, float, Mapping[str, Any] | None]:
-    """Whether a removal stays within the bound, the change that was looked at, and what the head said of it."""
+    """Whether a removal stays within the bound, the change that was compared, and what the head predicts."""
     convention = given.convention if isinstance(given, Influence) else "1/(n-m)"
     linear = linear_change(np.asarray(given), found.removed, convention)
     if not isinstance(given, Influence):
@@ -219,7 +252,7 @@ def _within(
     known = head_change(given, found.removed)
     change = max(value for value in (known["newton"], known["corrected"]) if value is not None)
     if known["curvature"] is None or known["curvature"] < least:
-        return False, float("inf"), known  # its change says nothing about the count to try next
+        return False, float("inf"), known  # its change does not tell which count to try next
     return change <= bound, change, known
 
 
@@ -233,23 +266,23 @@ def _groups(owner: str, groups: ArrayLike | None, n: int) -> Positions:
     given = np.asarray(groups)
     if given.shape != (n,) or given.dtype.kind not in "biuU":
         raise InputError(
-            f"groups of {owner} must be {n} whole numbers or words, one an example; got {given.dtype} of shape "
+            f"groups of {owner} must be {n} integers or strings, one per example; got {given.dtype} of shape "
             f"{given.shape}."
         )
     return np.unique(given, return_inverse=True)[1].astype(np.int64)
 
 
 def _counts(owner: str, remove: Any, groups: Positions, given: bool) -> Positions:
-    """How many of each group to remove."""
+    """The number to remove per group."""
     if not given or np.ndim(remove) == 0:
         return proportional(groups, checks.integer("remove", owner, remove, low=1, high=groups.size - 1))
     sizes = np.bincount(groups)
     counts = checks.array("remove", owner, remove, ndim=1, rows=sizes.size)
     if counts.dtype.kind not in "iu" or (counts < 0).any() or (counts > sizes).any():
         raise InputError(
-            f"remove of {owner} must be whole numbers from 0 to the size of each group; got {counts.tolist()[:10]} for "
+            f"remove of {owner} must be integers from 0 to the size of each group; got {counts.tolist()[:10]} for "
             f"groups of {sizes.tolist()[:10]}."
         )
     if not 0 < counts.sum() < groups.size:
-        raise InputError(f"remove of {owner} must leave and take an example; got {int(counts.sum())} of {groups.size}.")
+        raise InputError(f"remove of {owner} must leave one and remove one; got {int(counts.sum())} of {groups.size}.")
     return counts.astype(np.int64)

@@ -1,10 +1,10 @@
 """The solver: which examples to remove so that their influence vectors cancel, by annealed swaps.
 
-Temperatures are in units of the root mean square length of the rows. What counts is where they start and end. The rows
-of real data span two orders of magnitude in length, and what is left at the end is settled by swaps among the short
-ones, at temperatures far below those at which random sets freeze. `schedule_for` was fitted to runs on Fashion-MNIST
-heads and on small random ones, 500 to 60,000 rows of 36 to 650 numbers, a tenth to nine tenths removed; a factor two to
-either side costs a tenth or so. The answer depends on the rows, the counts, the seed and the number of moves, never on
+Temperatures are in units of the root mean square length of the rows. What matters is where they start and end. The rows
+of real data span two orders of magnitude in length; the last improvements come from swaps among the short ones, at
+temperatures far below those at which random sets freeze. `schedule_for` was fitted to runs on Fashion-MNIST heads and
+on small random ones, 500 to 60,000 rows of 36 to 650 numbers, a tenth to nine tenths removed; a factor of two in either
+direction costs about a tenth. The result depends on the rows, the counts, the seed and the number of moves, never on
 the clock.
 """
 
@@ -23,11 +23,11 @@ from .swaps import anneal, summed
 
 __all__ = ["Removal", "Schedule", "default_moves", "solve"]
 
-EACH, FEW, LATER = 400, 3_000_000, 100  # moves a row while rows are few, and beyond
-LEAST = 10_000_000  # numbers looked at by the shortest run
+EACH, FEW, LATER = 400, 3_000_000, 100  # moves per row for few rows, and beyond
+LEAST = 10_000_000  # numbers processed by the shortest run
 HOT, COOLEST, HOTTEST, COLD, WARMEST = 0.006, 0.03, 0.3, 0.016, 0.01
-CHUNK = 100_000_000  # numbers looked at between two looks at the clock, the bar and the keyboard
-COPY = 4 << 30  # bytes of float64 rows up to which they are copied to float32, twice as fast to go through
+CHUNK = 100_000_000  # numbers processed between updates of the progress bar and checks for an interrupt
+COPY = 4 << 30  # float64 rows of up to this many bytes are copied to float32, which is twice as fast to process
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Schedule:
 
 @dataclass(frozen=True, eq=False)
 class Removal:
-    """What the solver found: positions in order, the length of their sum, and the work it took."""
+    """The solver's result: positions in order, the length of their sum, and the work done."""
 
     removed: Positions
     length: float
@@ -49,15 +49,15 @@ class Removal:
 
 
 def default_moves(n: int, p: int) -> int:
-    """How many moves are made for n rows of p numbers."""
+    """The number of moves for n rows of p numbers."""
     return max(LEAST // (p + 64), min(EACH * n, FEW + LATER * n))
 
 
 def schedule_for(p: int, moves: int, tail: float) -> Schedule:
-    """The calibrated temperatures for so many moves over rows of p numbers.
+    """The calibrated temperatures for this number of moves over rows of p numbers.
 
     `tail` is the mean fourth power of the rows' lengths over the square of the mean second power: 5 for the heads of
-    images, 20 to 100 where a few examples have most of the influence, which hotter swaps must place first.
+    images, 20 to 100 where a few examples have most of the influence and must be placed first, at higher temperatures.
     """
     hot = float(np.clip(HOT * tail, COOLEST, HOTTEST))
     return Schedule(hot, min(WARMEST, COLD * float(np.sqrt(p / max(moves, 1)))))
@@ -80,13 +80,13 @@ def solve(
     groups
         The group of each example.
     counts
-        How many of each group to remove, at most all.
+        The number to remove per group, at most all.
     seed
-        Of the first set and of the moves.
+        Seed of the first set and of the moves.
     moves
-        How many swaps to try.
+        The number of swaps to try.
     schedule
-        None takes the calibrated one.
+        None uses the calibrated one.
     """
     p = rows.shape[1]
     order, removed, movable, first, span = _laid_out(groups, counts, seed)
@@ -98,7 +98,7 @@ def solve(
         hot, ratio = plan.hot * unit / shrunk, (plan.cold / plan.hot) ** (1.0 / moves)
         counter = np.array([number(seed, "influence moves")], dtype=np.uint64)
         step = max(1, CHUNK // (p + 64))
-        again = max(step, 16 * removed.size)  # moves after which rounding is taken out of the sum
+        again = max(step, 16 * removed.size)  # moves after which the sum is recomputed to remove rounding
         r, energy, fresh = np.zeros(p, dtype=fast.dtype), 0.0, again
         with task("influence swaps", moves) as advance:
             while done < moves:
@@ -116,7 +116,7 @@ def solve(
 
 
 def _laid_out(groups: Positions, counts: Positions, seed: int) -> tuple[Positions, ...]:
-    """Positions group by group, each group's removed ones first and at random; and where swaps may go."""
+    """Positions group by group, with each group's removed ones first and at random; and where swaps may go."""
     shuffled = stream(seed, "influence start").permutation(groups.size)
     order = shuffled[np.argsort(groups[shuffled], kind="stable")].astype(np.int64)
     sizes = np.bincount(groups, minlength=counts.size)
@@ -141,8 +141,8 @@ def _lengths(rows: NDArray[Any]) -> tuple[float, float]:
 
 
 def _fast(rows: NDArray[Any], unit: float) -> tuple[NDArray[Any], float]:
-    """Rows to go through, float32 and contiguous unless that takes too large a copy, and what they were divided by."""
-    safe = 1e-12 < unit < 1e12  # so that squares stay within float32
+    """Rows for the loop, in float32 and contiguous if the copy is not too large, and what they were divided by."""
+    safe = 1e-12 < unit < 1e12  # so that squares stay in the range of float32
     if rows.dtype == np.float32 and rows.flags.c_contiguous and safe:
         return rows, 1.0
     if rows.size * 8 > COPY and rows.flags.c_contiguous:

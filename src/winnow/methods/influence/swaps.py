@@ -2,9 +2,9 @@
 
 The state is r, the sum of the removed rows. A move draws a removed example a and a kept one b of the same group and
 computes |r + s_b - s_a| in O(p). It is accepted if that is at most |r| - T log u with u uniform in (0, 1]: the
-Metropolis rule. Stopping a sum that has passed the limit halves the speed, for the loop no longer fills the lanes.
+Metropolis rule. Stopping the sum early once it passes the limit would halve the speed, by preventing vectorisation.
 
-Random numbers come from splitmix64, written out here, so that the plain twin in the tests draws the same ones.
+Random numbers come from splitmix64, implemented here so that the plain reference in the tests draws the same ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOW = np.uint64(0xFFFFFFFF)
 
 @inlined
 def mixed(word: Any) -> Any:
-    """What splitmix64 makes of a counter."""
+    """The splitmix64 output for a counter."""
     word = (word ^ (word >> S30)) * FIRST
     word = (word ^ (word >> S27)) * SECOND
     return word ^ (word >> S31)
@@ -47,12 +47,12 @@ def anneal(
     hot: float,
     ratio: float,
 ) -> tuple[float, int]:
-    """Make so many moves; `order`, `r` and `counter` are changed in place.
+    """Make the given number of moves; `order`, `r` and `counter` are changed in place.
 
     Parameters
     ----------
     rows
-        n x p, one influence vector an example.
+        n x p, one influence vector per example.
     order
         All positions; those in `slots` are removed.
     slots
@@ -62,16 +62,16 @@ def anneal(
     r, energy
         Sum of the removed rows, in the dtype of `rows`, and its length.
     counter
-        The one number that the random draws depend on.
+        The state of the random numbers.
     moves
-        How many.
+        The number of moves.
     hot, ratio
-        Temperature of the first move, in the units of the rows, and its factor from move to move.
+        Temperature of the first move, in the units of the rows, and the factor from one move to the next.
 
     Returns
     -------
     energy, accepted
-        The length of `r` at the end, and how many moves were taken.
+        The length of `r` at the end, and how many moves were accepted.
     """
     p = rows.shape[1]
     many = np.uint64(slots.size)

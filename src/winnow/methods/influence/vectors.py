@@ -1,11 +1,11 @@
-"""Influence vectors: how leaving an example out moves the head.
+"""Influence vectors: how removing an example changes the head.
 
     s_i = (1 / n) H^-1 (grad L_i + damping theta),    H = mean Hessian + damping I
 
-Removing the examples D moves theta by about n / (n - m) sum_D s_i. That is for retraining with the mean over what is
-left and the same damping, the convention `1/(n-m)`. The paper prints s_i without damping theta, which is right for the
-convention `1/n`: the sum over what is left divided by n still, so that the regulariser weighs more; then the factor
-n / (n - m) falls away. At the optimum damping theta is minus the mean gradient, so centring the gradients does it.
+Removing the examples D changes theta by about n / (n - m) sum_D s_i. That is for retraining with the mean over the kept
+examples and the same damping, the convention `1/(n-m)`. The paper prints s_i without damping theta, which is right for
+the convention `1/n`: the sum over the kept examples still divided by n, so that the regulariser weighs more. There the
+factor n / (n - m) is absent. At the optimum damping theta is minus the mean gradient, so centring does it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence(NDArrayOperatorsMixin):
-    """Influence vectors, one row an example, and the head they came from.
+    """Influence vectors, one row per example, and the head they came from.
 
-    It can be used as the array of its rows: `np.asarray(vectors)`, `vectors[i]`, `vectors.sum(axis=0)`. The head is
-    what certificates need beyond the rows.
+    It can be used as the array of its rows: `np.asarray(vectors)`, `vectors[i]`, `vectors.sum(axis=0)`. Certificates
+    also need the head.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Influence(NDArrayOperatorsMixin):
     head
         Features, outputs, labels and damping.
     convention
-        How retraining divides: `1/(n-m)` or `1/n`.
+        How retraining divides the loss: `1/(n-m)` or `1/n`.
     solver
         How the Hessian was inverted.
     """
@@ -75,7 +75,7 @@ class Influence(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*plain, **options)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "values":  # while it is being copied there are no rows to ask yet
+        if name.startswith("__") or name == "values":  # during copying there are no rows yet
             raise AttributeError(name)
         return getattr(self.values, name)
 
@@ -100,33 +100,43 @@ def vectors(
     dtype: str = "float64",
     out: Array | None = None,
 ) -> Influence:
-    """How leaving out each example moves a linear head on fixed features.
+    """Compute how removing each example changes a linear head on fixed features.
 
     Parameters
     ----------
     features
-        n x q, as given: add your own column of ones for a bias, which is then regularised as the rest is.
+        n x q, as given: add a column of ones for a bias, which is then regularised like the rest.
     probs
-        n x K probabilities by the trained head; for `loss="squared"` its predictions.
+        n x K probabilities from the trained head; for `loss="squared"` its predictions.
     labels
-        The classes; for `loss="squared"` the targets, n or n x K.
+        Class numbers; for `loss="squared"` the targets, n or n x K.
     damping
         lam of the training of the head, mean loss + lam / 2 |theta|^2. Above 0 for softmax.
     loss
         `softmax`, or `squared` for |x theta - y|^2 / 2.
     convention
-        How retraining divides the loss of what is left: `1/(n-m)`, its mean, or `1/n`.
+        How retraining divides the loss of the kept examples: `1/(n-m)`, their mean, or `1/n`.
     solver
         `exact` by Cholesky; `cg`, conjugate gradients that never hold the Hessian; `auto`, exact up to 4,096
         parameters. `lissa`, or a `Lissa` with its settings, is what the paper used, for comparison: slow and noisy.
     dtype
-        `float64` or `float32`, of the rows; the computation is in float64.
+        Precision of the rows, `float64` or `float32`; the computation is in float64.
     out
-        An array to fill, n x q K of either dtype, such as a memory map where the rows are too many to hold.
+        An array to fill, n x q K of either dtype, such as a memory map if the rows do not fit in memory.
+
+    Returns
+    -------
+    Influence
+        One row per example, and the head.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not match, an argument is out of range, or the Hessian is singular.
 
     Notes
     -----
-    The outputs must be those of the head at its optimum (`fit_head` makes one): certificates say where they are not.
+    The outputs must be those of the head at its optimum (`fit_head` makes one); certificates say if they are not.
 
     Examples
     --------
@@ -145,7 +155,7 @@ def vectors_of(
     dtype: str = "float64",
     out: Array | None = None,
 ) -> Influence:
-    """`vectors` for a head that has been checked."""
+    """`vectors` for a head that was already checked."""
     owner = "influence.vectors"
     checks.choice("convention", owner, convention, CONVENTIONS)
     checks.choice("dtype", owner, dtype, DTYPES)
@@ -167,17 +177,35 @@ def vectors_of(
 
 
 def loss_influence(influence: Influence, features: ArrayLike, probs: ArrayLike, labels: ArrayLike) -> Floats:
-    """How leaving out each example changes the mean loss on other examples, to first order.
+    """Compute how removing each example changes the mean loss on other examples, to first order.
 
-    Eq. 5 of the paper with the factor n / (n - 1): the mean gradient of the other examples times s_i. Positive where
-    the loss would rise, so where the example helps.
+    Eq. 5 of the paper with the factor n / (n - 1): the mean gradient of the other examples times s_i. Positive if the
+    loss would rise, that is, if the example helps.
 
     Parameters
     ----------
     influence
         From `vectors`.
     features, probs, labels
-        Of the other examples, such as a validation set: as `vectors` takes them.
+        The other examples, such as a validation set, as for `vectors`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number per example.
+
+    Raises
+    ------
+    InputError
+        If `influence` is not from `vectors`, or the shapes do not match its head.
+
+    Examples
+    --------
+    >>> x = [[1.0], [1.0], [1.0], [1.0]]
+    >>> found = vectors(x, [1.5] * 4, [0.0, 1.0, 2.0, 3.0], 0.0, loss="squared")
+    >>> loss_influence(found, [[1.0]], [1.5], [3.0]).round(3).tolist()  # the large targets help
+    [-0.75, -0.25, 0.25, 0.75]
+
     """
     owner = "influence.loss_influence"
     if not isinstance(influence, Influence):

@@ -1,9 +1,11 @@
-"""How examples teach each other: the labelled pseudo neural tangent kernel, and what to read from it.
+"""The labelled pseudo neural tangent kernel (lpNTK): how training on one example affects another.
 
-`gram`, `cross` and `features` compute it exactly, or projected for many examples; `relations`, `neighbours` and
-`contradictions` say which examples are interchangeable and which contradict each other; `redundant` finds what others
-cover; `farthest_points` spreads centres over the data. These take any kernel: a square array, memory-mapped or not, or
-`FeatureRows`. `predict_forgetting` says which examples an update of the network will make it forget.
+- `gram`, `cross` and `features` compute the kernel, exactly or projected for many examples.
+- `relations`, `neighbours` and `contradictions` say which examples are interchangeable and which contradict each other.
+- `redundant` finds examples that others cover; `farthest_points` spreads centres over the data.
+- `predict_forgetting` predicts which examples an update makes the network forget.
+
+All but the last work on any kernel: a square array, memory-mapped or not, or `FeatureRows`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which labels are likely wrong: examples that others of their class do not support (Guo et al. 2024, App. C.3)."""
+"""Likely label errors: examples that the rest of their class does not support (Guo et al. 2024, App. C.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CANDIDATES = 512  # rows compared with a class at a time
 
 @dataclass(frozen=True, eq=False)
 class Contradictions:
-    """Candidates for label errors, the likeliest first.
+    """Candidates for label errors, most likely first.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Contradictions:
     scores
         Their scores, in [0, 1]: 0 for full support by their own class, 1/2 for none, 1 for full contradiction.
     suggested
-        For each the class it is nearest to, other than its own.
+        For each candidate, the nearest class other than its own.
     witness
-        For each the nearest example of that class.
+        For each candidate, the nearest example of that class.
     every
-        The score of each example of the data, in its order.
+        The score of every example, in the order of the data.
     """
 
     positions: Positions
@@ -50,26 +50,44 @@ def contradictions(
     """Rank examples by how little their own class supports them.
 
     The support of an example is the mean of its largest cosines with the others of its class, over a share of them;
-    the score is (1 - support) / 2. Appendix C.3 points here: an example that is not interchangeable with those of its
-    class, while they are with each other, is an outlier of the class. Means over a share and not over a fixed number,
-    since examples with the same wrong label support each other and their number grows with the data.
+    the score is (1 - support) / 2. This follows Appendix C.3: an example that is not interchangeable with its class,
+    while the others are with each other, is an outlier of the class. The mean is over a share rather than a fixed
+    number, because examples with the same wrong label support each other and their number grows with the data.
 
-    What other classes say is left out of the score: whether a like input of another label pulls along or against
-    depends on the kernel and the number of classes. It only names the class suggested, the one of the largest mean
-    absolute cosine, and that is a hint. An example alone in its class cannot be judged and scores 0. In the
-    repository's study of uniform flips (docs/studies/lpntk.md) the score found more of them than plain training loss on
-    MNIST after 3 epochs and fewer after 30; on Fashion-MNIST the two were not told apart at either length.
+    Other classes do not enter the score: whether a similar input with another label pulls along or against depends on
+    the kernel and the number of classes. They only give the suggested class, the one with the largest mean absolute
+    cosine, which is a hint. An example alone in its class cannot be judged and scores 0. In the repository's study of
+    uniform flips (docs/studies/lpntk.md) the score found more of them than plain training loss on MNIST after 3 epochs
+    and fewer after 30; on Fashion-MNIST the difference was not significant at either length.
 
     Parameters
     ----------
     gram
         The kernel: a square array, which may be memory-mapped, or `FeatureRows`.
     labels
-        Whole numbers, one an example, of at least two classes.
+        Integers, one per example, of at least two classes.
     k
-        How many candidates to return; all examples, ranked, if None.
+        How many candidates to return; None returns all examples, ranked.
     share
-        The part of a class, in (0, 1], that the means are taken over.
+        The share of a class, in (0, 1], that the means are taken over.
+
+    Returns
+    -------
+    Contradictions
+        The candidates with their scores, and a suggested class for each.
+
+    Raises
+    ------
+    InputError
+        If the kernel is not a valid one, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, -0.1], [0.0, 1.0], [0.1, 1.0], [-0.1, 1.0], [0.9, 0.1]])
+    >>> found = contradictions(rows @ rows.T, [0, 0, 0, 1, 1, 1, 1], k=1)  # the last example has the wrong label
+    >>> found.positions.tolist(), found.suggested.tolist()
+    ([6], [0])
     """
     share = checks.fraction("share", "contradictions", share)
     kernel = opened("contradictions", gram)
@@ -85,7 +103,7 @@ def contradictions(
 
 
 def unsupported(gram: ArrayLike | FeatureRows, labels: ArrayLike, share: float = 0.2) -> Vector:
-    """The score of `contradictions` for each example, and nothing else; one class will do.
+    """Compute only the scores of `contradictions`; a single class is allowed.
 
     Parameters
     ----------
@@ -99,7 +117,7 @@ def unsupported(gram: ArrayLike | FeatureRows, labels: ArrayLike, share: float =
 
 
 def _unsupported(kernel: Kernel, members: list[Positions], share: float) -> Vector:
-    """(1 - support) / 2 of each example; 0 for one that is alone in its class."""
+    """Return (1 - support) / 2 for each example; 0 for one that is alone in its class."""
     every = np.zeros(kernel.n)
     for positions in track(members, "contradictions"):
         if positions.size > 1:
@@ -108,7 +126,7 @@ def _unsupported(kernel: Kernel, members: list[Positions], share: float) -> Vect
 
 
 def _support(kernel: Kernel, share: float) -> Vector:
-    """For each example the mean of its largest cosines with a share of the others."""
+    """For each example, the mean of its largest cosines with a share of the others."""
     lengths = np.sqrt(kernel.diagonal)
     out = np.empty(kernel.n)
     for rows in spans(kernel, kernel.n):
@@ -122,7 +140,7 @@ def _support(kernel: Kernel, share: float) -> Vector:
 def _suggested(
     kernel: Kernel, candidates: Positions, places: Positions, members: list[Positions], share: float
 ) -> tuple[Positions, Positions]:
-    """For each candidate the nearest other class, and its nearest example, by absolute cosines."""
+    """For each candidate, the nearest other class and its nearest example, by absolute cosine."""
     lengths = np.sqrt(kernel.diagonal)
     best = np.full(candidates.size, -np.inf)
     which, witness = np.zeros((2, candidates.size), dtype=np.int64)
@@ -139,6 +157,6 @@ def _suggested(
 
 
 def _top_mean(values: NDArray[Any], count: float) -> Vector:
-    """The mean of the largest entries of each row, `count` of them rounded, at least one."""
+    """Mean of the largest entries per row: `count` of them, rounded, at least one."""
     top = max(1, round(count))
     return np.asarray(np.partition(values, values.shape[1] - top, axis=1)[:, -top:].mean(axis=1), dtype=np.float64)

@@ -1,12 +1,12 @@
 """Farthest point clustering, Algorithm 3 of Guo et al. 2024.
 
-The first centre is the example of the largest self-kernel. Then, again and again, the example least similar to its own
+The first centre is the example with the largest self-kernel. Then, repeatedly, the example least similar to its own
 centre becomes a centre, and every example more similar to it than to its own centre moves over. Each step needs one
 row of the kernel: O(n m) in all.
 
-Points the paper leaves open are settled so: a centre belongs to its own cluster and is never chosen twice (on the raw
-kernel a short example may well be less similar to itself than to any centre); of equally dissimilar examples the one
-in the earlier cluster is taken, then the earlier one; an equally similar example does not move.
+Where the paper leaves details open: a centre belongs to its own cluster and is never chosen twice (on the raw kernel a
+short example may be less similar to itself than to any centre); of equally dissimilar examples the one in the earlier
+cluster is taken, then the earlier one; an equally similar example does not move.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class FarthestPoints:
     Attributes
     ----------
     centres
-        The position of each cluster's centre, in the order they were found; class after class if there are classes.
+        The position of each cluster's centre, in the order they were found; grouped by class if there are classes.
     labels
         The cluster of each example, an index into `centres`.
     sizes
-        How many examples each cluster holds, its centre among them.
+        The number of examples per cluster, including its centre.
     classes
-        The class of each cluster, or None if the examples were clustered all together.
+        The class of each cluster, or None if all examples were clustered together.
     """
 
     centres: Positions
@@ -50,14 +50,14 @@ class FarthestPoints:
 
     @property
     def heads(self) -> Positions:
-        """The largest cluster of each class, or of all; the earliest of equals."""
+        """The largest cluster per class, or overall; the earliest of ties."""
         if self.classes is None:
             return np.array([int(self.sizes.argmax())])
         where = (np.flatnonzero(self.classes == c) for c in np.unique(self.classes))
         return np.array([int(found[self.sizes[found].argmax()]) for found in where])
 
     def members(self, cluster: int) -> Positions:
-        """The positions of a cluster's examples, its centre among them."""
+        """The positions of a cluster's examples, including its centre."""
         cluster = checks.integer("cluster", "members", cluster, low=0, high=self.centres.size - 1)
         return np.flatnonzero(self.labels == cluster)
 
@@ -65,20 +65,30 @@ class FarthestPoints:
 def farthest_points(
     gram: ArrayLike | FeatureRows, m: float, kind: str = "raw", labels: ArrayLike | None = None
 ) -> FarthestPoints:
-    """Cluster examples around `m` of them that are unlike each other.
+    """Cluster the examples around `m` of them that differ from each other.
 
     Parameters
     ----------
     gram
         The kernel: a square array, which may be memory-mapped, or `FeatureRows`.
     m
-        How many centres: a whole number, or a float in (0, 1] for that share of the examples (at least one). With
-        labels, as many in each class.
+        The number of centres: an integer, or a float in (0, 1] for that share of the examples (at least one). With
+        labels, this many per class.
     kind
         "raw" compares kernels, as the paper does, so that examples with short gradients become clusters of one.
         "cosine" compares directions; its first centre is still the largest self-kernel.
     labels
-        If given, each class is clustered by itself.
+        If given, each class is clustered separately.
+
+    Returns
+    -------
+    FarthestPoints
+        The centres, and the cluster of each example.
+
+    Raises
+    ------
+    InputError
+        If the kernel is not a valid one, or an argument is out of range.
 
     Examples
     --------
@@ -116,7 +126,7 @@ def farthest_points(
 
 
 def _counts(m: object, sizes: list[int]) -> list[int]:
-    """How many centres each group gets."""
+    """Return the number of centres per group."""
     if isinstance(m, numbers.Real) and not isinstance(m, numbers.Integral):
         share = checks.fraction("m", "farthest_points", m)
         return [max(1, round(share * size)) for size in sizes]
@@ -129,7 +139,7 @@ def _counts(m: object, sizes: list[int]) -> list[int]:
 
 
 def _cluster(kernel: Kernel, m: int, cosine: bool) -> tuple[Positions, Positions]:
-    """Centres in the order found, and the cluster of each example."""
+    """Return the centres in the order found, and the cluster of each example."""
     centres = np.empty(m, dtype=np.int64)
     centres[0] = int(kernel.diagonal.argmax())
     clusters = np.zeros(kernel.n, dtype=np.int64)
@@ -148,7 +158,7 @@ def _cluster(kernel: Kernel, m: int, cosine: bool) -> tuple[Positions, Positions
 
 
 def _least(similarity: NDArray[np.float64], clusters: Positions, free: NDArray[np.bool_]) -> int:
-    """The free example least similar to its centre; of equals the one in the earliest cluster, then the earliest."""
+    """The free example least similar to its centre; of ties the one in the earliest cluster, then the earliest."""
     among = np.where(free, similarity, np.inf)
     equals = np.flatnonzero(among == among.min())
     return int(equals[clusters[equals].argmin()])

@@ -1,12 +1,12 @@
-"""The gradients of single examples of a batch, kept as the factors they are made of.
+"""Per-example gradients of a batch, stored as the factors they are made of.
 
 The gradient of an example with respect to a layer's weights is a sum over positions (one for a plain layer, the pixels
 of a convolution, the tokens of a sequence) of g a^T, with a the layer's input there and g the gradient of its output.
-It is hardly ever needed itself: inner products of two such sums follow from a . a' and g . g'.
+The gradient itself is rarely needed: inner products of two such sums follow from a . a' and g . g'.
 
-    Factors     a and g of the one position an example has            (a . a') (g . g')
+    Factors     a and g of a single position per example              (a . a') (g . g')
     Positions   a and g of several positions, where they are few      sum over pairs of positions of (a . a') (g . g')
-    DenseRows        one dense row an example                              convolutions, norms, the rest
+    DenseRows   one dense row per example                             convolutions, norms, the rest
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...models.projection import SparseProjection
 __all__ = ["Capture", "Factors", "Piece", "Positions", "DenseRows", "joined"]
 
 Tensor = torch.Tensor
-CHUNK = 1 << 24  # numbers of a product of positions held at once
+CHUNK = 1 << 24  # numbers of a product of positions held in memory at a time
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class DenseRows:
         return self.rows @ other.rows.T
 
     def dense(self) -> Tensor:
-        """The rows themselves."""
+        """Return the rows themselves."""
         return self.rows
 
     def numbers(self) -> int:
@@ -45,7 +45,7 @@ class DenseRows:
 
 @dataclass(frozen=True)
 class Factors:
-    """Gradients of a batch as inputs (batch x in) and output gradients (batch x out), one position an example."""
+    """Gradients of a batch as inputs (batch x in) and output gradients (batch x out), one position per example."""
 
     inputs: Tensor
     outputs: Tensor
@@ -67,7 +67,7 @@ class Factors:
 class Positions:
     """Gradients of a batch as inputs (batch x positions x in) and output gradients (batch x positions x out).
 
-    Of an embedding the inputs are tokens (batch x positions), each standing for a unit vector of length `table`.
+    For an embedding the inputs are tokens (batch x positions), each standing for a unit vector of length `table`.
     """
 
     inputs: Tensor
@@ -75,7 +75,7 @@ class Positions:
     table: int = 0
 
     def gram(self, other: Positions) -> Tensor:
-        """Inner products of all pairs, a few examples at a time: products of all positions are held of those alone."""
+        """Inner products of all pairs, a few examples at a time to limit the products of positions held in memory."""
         (n, t), (m, u) = self.inputs.shape[:2], other.inputs.shape[:2]
         out = self.outputs.new_empty(n, m)
         a, g = other.inputs.flatten(0, 1), other.outputs.flatten(0, 1)
@@ -105,7 +105,7 @@ Piece = DenseRows | Factors | Positions
 
 @dataclass(frozen=True)
 class Capture:
-    """The gradients of a batch: pieces in the order of the network's layers, what went the long way last."""
+    """The gradients of a batch: pieces in the order of the network's layers, those computed the slow way last."""
 
     pieces: tuple[Piece, ...]
     logits: Tensor
@@ -116,7 +116,7 @@ class Capture:
         for mine, theirs in zip(self.pieces, other.pieces, strict=True):
             if type(mine) is type(theirs):
                 total += mine.gram(cast(Any, theirs))
-            else:  # inputs of other sizes, for which another way is the cheapest
+            else:  # inputs of another size, for which another representation is the cheapest
                 total += mine.dense() @ theirs.dense().T
         return total
 
@@ -134,7 +134,7 @@ class Capture:
 
 
 def joined(parts: list[Capture]) -> Capture:
-    """Captures of consecutive batches as one."""
+    """Join captures of consecutive batches into one."""
     if len(parts) == 1:
         return parts[0]
     pieces = []

@@ -1,16 +1,16 @@
-"""The labelled pseudo neural tangent kernel: how learning one example moves the prediction on another.
+"""The labelled pseudo neural tangent kernel: how training on one example moves the prediction on another.
 
-For an example (x, y) with logits z(x) of K classes the feature is phi = s(y)^T grad_w z(x) / sqrt(K), over all
-parameters, in eval mode; the kernel of two examples is phi . phi'. What s is, is the kind:
+For an example (x, y) with logits z(x) of K classes, the feature is phi = s(y)^T grad_w z(x) / sqrt(K), over all
+parameters, in eval mode; the kernel of two examples is phi . phi'. The kind defines s:
 
     lpntk        +1 at y, -1 elsewhere (Guo et al. 2024)
     pntk         1 everywhere
     forgetting   (K - 1) / K at y, -1 / K elsewhere
-    error        onehot(y) - softmax(z): the direction the loss really pushes
+    error        onehot(y) - softmax(z): the direction of the actual loss gradient
 
 `gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`, and `layer_trust` for how
-that is made sure of for the network at hand. Blocks of examples whose captured layers fit a memory budget are
-multiplied pair by pair; for more than one block, captures are made again rather than kept.
+this is verified for the given network. Blocks of examples whose captured layers fit a memory budget are multiplied
+pair by pair; with more than one block, captures are recomputed rather than stored.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Signs = Callable[[Tensor], Tensor]
 Looked = tuple[nn.Module, Tensor, Callable[[slice | Tensor], Signs]]  # a network, inputs, and the signs of some of them
 
 KINDS = ("lpntk", "pntk", "forgetting", "error")
-BUDGET = 512 << 20  # bytes of captured layers held at once, half of it for each side of a product
-BATCH = 256  # examples of one backward pass
+BUDGET = 512 << 20  # bytes of captured layers held at a time, half of it for each side of a product
+BATCH = 256  # examples per backward pass
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -57,22 +57,38 @@ def features(
     seed: int = 0,
     dtype: str = "float32",
 ) -> NDArray[Any]:
-    """Features of examples, one row each: n x parameters, or n x `project`.
+    """Compute features, one row per example: n x parameters, or n x `project`.
 
     Parameters
     ----------
     model
-        The network; its mode and weights are as they were afterwards.
+        The network. Its mode and weights are unchanged afterwards.
     x, y
-        Inputs as the network takes them, and their classes.
+        Inputs as the network takes them, and their class labels.
     kind
         "lpntk", "pntk", "forgetting" or "error"; see the module.
     project
-        Length after a sparse random projection, which keeps inner products in expectation and holds no matrix.
+        Length after a sparse random projection, which preserves inner products in expectation and stores no matrix.
     seed
-        Of the projection.
+        Seed of the projection.
     dtype
-        "float32" or "float64", of the computation.
+        Precision of the computation: "float32" or "float64".
+
+    Returns
+    -------
+    numpy.ndarray
+        One row per example.
+
+    Raises
+    ------
+    InputError
+        If the network does not give one logit per class, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import torch
+    >>> features(torch.nn.Linear(3, 2), torch.ones(4, 3), [0, 1, 0, 1]).shape  # 3 x 2 weights and 2 biases
+    (4, 8)
     """
     net, inputs, signs_of = looked = checked("features", model, x, y, kind, dtype, 1)
     size = None if project is None else checks.integer("project", "features", project, low=1)
@@ -86,7 +102,7 @@ def features(
             for first in range(0, len(inputs), _rows_at_once(total)):
                 where = slice(first, min(first + _rows_at_once(total), len(inputs)))
                 rows = capture(net, inputs[where], signs_of(where), plan).dense(projection).numpy()
-                out[where, : rows.shape[1]] = rows  # what the network never uses stays 0, and comes last
+                out[where, : rows.shape[1]] = rows  # parameters the network never uses come last and stay 0
                 advance(where.stop - first)
 
     _by_plan(net, _planned("features", looked), fill)
@@ -105,20 +121,37 @@ def gram(
     out: str | Path | None = None,
     memory: int = BUDGET,
 ) -> NDArray[Any]:
-    """The kernel of all pairs of examples, exact unless projected.
+    """Compute the kernel of all pairs of examples, exact unless projected.
 
     Parameters
     ----------
     model, x, y, kind
         As for `features`.
     project, seed
-        The kernel of projected features instead.
+        If given, use the kernel of projected features instead.
     dtype
-        "float32" or "float64", of the computation and the result.
+        Precision of the computation and the result: "float32" or "float64".
     out
-        A file to write the matrix to (npy); what is returned then is memory-mapped.
+        A file to write the matrix to (npy); the returned array is then memory-mapped.
     memory
-        Bytes of captured layers that may be held at once.
+        Bytes of captured layers that may be held at a time.
+
+    Returns
+    -------
+    numpy.ndarray
+        n x n, symmetric.
+
+    Raises
+    ------
+    InputError
+        If the network does not give one logit per class, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = torch.nn.Linear(2, 2, bias=False)
+    >>> gram(model, torch.tensor([[1.0, 0.0], [1.0, 1.0]]), [0, 1]).round(3).tolist()  # s(0) . s(1) = -2, over K = 2
+    [[1.0, -1.0], [-1.0, 2.0]]
     """
     looked = checked("gram", model, x, y, kind, dtype, 2)
     checks.integer("memory", "gram", memory, low=1 << 20)
@@ -142,7 +175,7 @@ def cross(
     out: str | Path | None = None,
     memory: int = BUDGET,
 ) -> NDArray[Any]:
-    """The exact kernel between two sets of examples: a row for each of the first, a column for each of the second.
+    """Compute the exact kernel between two sets of examples: one row per example of the first, one column per second.
 
     Parameters
     ----------
@@ -151,9 +184,26 @@ def cross(
     x, y
         The first set, of at least one example.
     x2, y2
-        The second.
+        The second set.
     dtype, out, memory
         As for `gram`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One row per example of the first set, one column per example of the second.
+
+    Raises
+    ------
+    InputError
+        If the network does not give one logit per class, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = torch.nn.Linear(2, 2, bias=False)
+    >>> cross(model, torch.tensor([[1.0, 0.0]]), [0], torch.tensor([[1.0, 1.0], [0.0, 1.0]]), [0, 1]).round(3).tolist()
+    [[1.0, 0.0]]
     """
     first = checked("cross", model, x, y, kind, dtype, 1)
     second = checked("cross", model, x2, y2, kind, dtype, 1, ("x2", "y2"))
@@ -168,7 +218,7 @@ def _multiplied(rows: NDArray[Any], kernel: NDArray[Any]) -> None:
 
 
 def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memory: int, plan: LayerPlan) -> None:
-    """Write the products of all pairs of two sets, block by block; of a set with itself each pair once."""
+    """Write the products of all pairs of two sets, block by block; within one set, each pair once."""
     itself = first is second
 
     def work(plan: LayerPlan) -> None:
@@ -191,7 +241,7 @@ def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memor
 
 
 def _planned(owner: str, first: Looked, second: Looked | None = None) -> LayerPlan:
-    """Which layers go the short way for all inputs, and a note about the others."""
+    """Find which layers have the fast path for all inputs, and warn about the others."""
     plan = trusted(owner, *first[:2])
     if second is not None:
         plan = plan.meet(trusted(owner, *second[:2]))
@@ -200,7 +250,7 @@ def _planned(owner: str, first: Looked, second: Looked | None = None) -> LayerPl
 
 
 def _by_plan(net: nn.Module, plan: LayerPlan, work: Callable[[LayerPlan], None]) -> None:
-    """Do the work, again from the start if a batch turns out to use layers otherwise than those tried."""
+    """Do the work; start again if a batch uses layers differently from those tried."""
     while True:
         try:
             return work(plan)
@@ -210,7 +260,7 @@ def _by_plan(net: nn.Module, plan: LayerPlan, work: Callable[[LayerPlan], None])
 
 
 def _blocks(looked: Looked, memory: int, plan: LayerPlan) -> list[slice]:
-    """Consecutive examples, so many that the captures of two blocks fit the memory."""
+    """Split into consecutive examples, sized so that the captures of two blocks fit in memory."""
     net, inputs, signs_of = looked
     one = capture(net, inputs[:1], signs_of(slice(0, 1)), plan)
     each = sum(piece.numbers() for piece in one.pieces) * one.logits.element_size()
@@ -219,7 +269,7 @@ def _blocks(looked: Looked, memory: int, plan: LayerPlan) -> list[slice]:
 
 
 def _look(looked: Looked, where: slice, plan: LayerPlan) -> Capture:
-    """The gradients of consecutive examples, a batch at a time."""
+    """Capture the gradients of consecutive examples, one batch at a time."""
     net, inputs, signs_of = looked
     parts = (slice(a, min(a + BATCH, where.stop)) for a in range(where.start, where.stop, BATCH))
     return joined([capture(net, inputs[part], signs_of(part), plan) for part in parts])
@@ -235,7 +285,7 @@ def checked(
     least: int,
     names: tuple[str, str] = ("x", "y"),
 ) -> Looked:
-    """A copy of the network in eval mode, the inputs, and the signs of a slice of them."""
+    """Return a copy of the network in eval mode, the inputs, and the signs of a slice of them."""
     if not isinstance(model, nn.Module):
         raise InputError(f"model of {owner} must be a torch module; got {type(model).__name__}.")
     if any(p.is_complex() for p in model.parameters()):
@@ -256,12 +306,12 @@ def checked(
     given_labels = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
     labels = checks.array(names[1], owner, given_labels, ndim=1, rows=len(inputs))
     if labels.dtype.kind not in "iu":
-        raise InputError(f"{names[1]} of {owner} must be whole numbers, the classes; got dtype {labels.dtype}.")
+        raise InputError(f"{names[1]} of {owner} must be integers, the classes; got dtype {labels.dtype}.")
     with torch.no_grad():
         given = forward(owner, net, inputs[:1])
     if not isinstance(given, Tensor) or given.dim() != 2 or given.shape[1] < 2:
         got = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
-        raise InputError(f"model of {owner} must give one logit a class, at least two; got {got} for one example.")
+        raise InputError(f"model of {owner} must give one logit per class, at least two; got {got} for one example.")
     classes = given.shape[1]
     if labels.min() < 0 or labels.max() >= classes:
         raise InputError(
@@ -287,7 +337,7 @@ def _rows_at_once(parameters: int) -> int:
 def _kept(
     out: str | Path | None, shape: tuple[int, int], dtype: np.dtype[Any], fill: Callable[[NDArray[Any]], object]
 ) -> NDArray[Any]:
-    """A filled matrix, or one in a file that is there only once it is whole."""
+    """Return a filled matrix, or one in a file that appears only when it is complete."""
     if out is None:
         kernel = np.empty(shape, dtype)
         fill(kernel)

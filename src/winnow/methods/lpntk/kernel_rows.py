@@ -1,10 +1,10 @@
-"""A kernel by its rows: a Gram matrix in memory or on disk, or feature rows whose products are the kernel.
+"""Access to a kernel by rows: a Gram matrix in memory or on disk, or feature rows whose products are the kernel.
 
-Everything here that works on a kernel asks for its diagonal and for blocks of it, and never for the whole. A square
-array is a Gram matrix; feature rows must say so (`FeatureRows`), since an n x n array could be either.
+Everything that works on a kernel reads its diagonal and blocks of it, never the whole. A square array is a Gram
+matrix; feature rows must be marked as such (`FeatureRows`), since an n x n array could be either.
 
-A Gram matrix of up to `_SCANNED` examples is checked entry by entry. A larger one, which may not fit in memory, has its
-whole diagonal and a sample of its other entries checked at the door, and each block for NaN as it is read.
+A Gram matrix of up to `_SCANNED` examples is checked entry by entry. In a larger one, which may not fit in memory, the
+whole diagonal and a sample of the other entries are checked first, and each block is checked for NaN as it is read.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ __all__ = ["FeatureRows", "Kernel", "Positions", "grouped", "opened", "rounding"
 Positions = NDArray[np.int64]
 Part = slice | Positions
 _BLOCK_BYTES = 64 << 20
-_SCANNED = 8192  # a Gram matrix of so many examples, half a gigabyte of float64, is checked whole
+_SCANNED = 8192  # a Gram matrix of this many examples, half a gigabyte of float64, is checked completely
 _SAMPLED = 1 << 14  # pairs of entries compared in a larger one
 _TILE = 1024
-_ASYMMETRY = 1e-4  # of the product of the two lengths; kernels summed in single precision reach 1e-6
+_ASYMMETRY = 1e-4  # relative to the product of the two lengths; kernels summed in single precision reach 1e-6
 
 
 class Kernel(Protocol):
-    """What the methods of this room need of a kernel."""
+    """What the methods of this package need from a kernel."""
 
     n: int
     diagonal: NDArray[np.float64]
     dtype: np.dtype[Any]
 
     def block(self, rows: Part, columns: Part) -> NDArray[Any]:
-        """The kernel between some examples and others: a new array of `dtype`, row by row in memory."""
+        """The kernel between some examples and others: a new array of `dtype`, in row-major order."""
         ...
 
     def only(self, positions: Positions) -> Kernel:
@@ -49,14 +49,20 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """Features, one row an example, that stand for the kernel of their inner products.
+    """Features, one row per example, that stand for the kernel of their inner products.
 
-    Wherever a function takes a `gram`, it takes these too, computes the rows it needs and holds nothing n x n.
+    Every function that takes a `gram` also takes these. It then computes the rows it needs and holds nothing n x n.
 
     Parameters
     ----------
     values
         n x p, finite, with no row of zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(FeatureRows(np.eye(3)))
+    3
     """
 
     values: NDArray[Any]
@@ -69,35 +75,35 @@ class FeatureRows:
 
 
 def opened(owner: str, gram: ArrayLike | FeatureRows) -> Kernel:
-    """Check a kernel at the door of `owner` and give access to its rows."""
+    """Check the kernel passed to `owner` and give access to its rows."""
     if isinstance(gram, FeatureRows):
         return _FeatureKernel.checked(owner, gram.values)
     return _GramKernel.checked(owner, _matrix("gram", owner, gram))
 
 
 def grouped(owner: str, labels: ArrayLike, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The classes in increasing order, and the place among them of each of the `n` examples' labels."""
+    """Return the classes in increasing order, and the index among them of the label of each of the `n` examples."""
     found = checks.array("labels", owner, labels, ndim=1, rows=n)
     if found.dtype.kind == "f" and not (found == np.rint(found)).all():
-        raise InputError(f"labels of {owner} must be whole numbers; got {float(found[found != np.rint(found)][0]):g}.")
+        raise InputError(f"labels of {owner} must be integers; got {float(found[found != np.rint(found)][0]):g}.")
     classes, places = np.unique(found.astype(np.int64), return_inverse=True)
     return classes, places.astype(np.int64).reshape(-1)
 
 
 def rounding(kernel: Kernel) -> float:
-    """How far apart, relatively, two computed entries may be that are equal in truth."""
+    """The relative difference that rounding can cause between two equal entries."""
     return 64.0 * float(np.finfo(kernel.dtype).eps)
 
 
 def spans(kernel: Kernel, columns: int) -> Iterator[slice]:
-    """Consecutive rows, so many at a time that a block with so many columns stays small."""
+    """Yield consecutive rows, few enough at a time that a block with `columns` columns stays small."""
     step = max(1, _BLOCK_BYTES // (kernel.dtype.itemsize * max(columns, 1)))
     for start in range(0, kernel.n, step):
         yield slice(start, min(start + step, kernel.n))
 
 
 class _GramKernel:
-    """A square array, perhaps memory-mapped, perhaps seen through some positions only."""
+    """A square array, possibly memory-mapped, possibly restricted to some positions."""
 
     def __init__(
         self, values: NDArray[Any], diagonal: NDArray[np.float64], owner: str, positions: Positions | None = None
@@ -109,7 +115,7 @@ class _GramKernel:
 
     @classmethod
     def checked(cls, owner: str, values: NDArray[Any]) -> _GramKernel:
-        """The kernel, once its shape, diagonal, finiteness and symmetry are in order."""
+        """Return the kernel after checking its shape, diagonal, finiteness and symmetry."""
         n, columns = values.shape
         if n != columns:
             raise InputError(
@@ -144,7 +150,7 @@ class _GramKernel:
 
 
 class _FeatureKernel:
-    """Products of feature rows, made when asked for."""
+    """Products of feature rows, computed on demand."""
 
     def __init__(self, values: NDArray[Any], diagonal: NDArray[np.float64]) -> None:
         self._values, self.diagonal = values, diagonal
@@ -153,14 +159,14 @@ class _FeatureKernel:
 
     @classmethod
     def checked(cls, owner: str, values: NDArray[Any]) -> _FeatureKernel:
-        """The kernel, once every row is finite and has a length."""
+        """Return the kernel after checking that every row is finite and not zero."""
         diagonal = np.empty(values.shape[0])
         for start in range(0, values.shape[0], _TILE):
             rows = np.asarray(values[start : start + _TILE], dtype=np.float64)
             if not np.isfinite(rows).all():
                 checks.finite("features", owner, values)
             diagonal[start : start + _TILE] = np.einsum("ij,ij->i", rows, rows)
-        with np.errstate(over="ignore"):  # what single precision cannot hold is refused, not warned of
+        with np.errstate(over="ignore"):  # values too large for single precision raise an error below
             held = diagonal.astype(_working(values.dtype))
         _positive("the kernel of features", owner, held)
         return cls(values, diagonal)
@@ -179,7 +185,7 @@ def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _matrix(name: str, owner: str, value: ArrayLike) -> NDArray[Any]:
-    """A numeric array of two dimensions and two rows or more, without reading one that lies on disk."""
+    """Return a numeric matrix of at least two rows, without reading one that is on disk."""
     try:
         out = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -206,7 +212,7 @@ def _positive(name: str, owner: str, diagonal: NDArray[Any]) -> None:
 
 
 def _check_tiles(owner: str, values: NDArray[Any], lengths: NDArray[np.float64], tolerance: float) -> None:
-    """Every entry against its mirror image, one pair of tiles at a time."""
+    """Compare every entry with its mirror image, one pair of tiles at a time."""
     n = lengths.size
     for a in range(0, n, _TILE):
         for b in range(a, n, _TILE):

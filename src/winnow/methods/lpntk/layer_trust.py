@@ -1,9 +1,10 @@
-"""Which layers may go the short way: those for which it was tried on a few examples and gave what autograd gives.
+"""Which layers may take the fast path: those where, on a few examples, it gives the same gradients as autograd.
 
-A layer of a known kind can still be used so that its input and output gradient do not tell its weights' gradient: the
-weights serve elsewhere too, a hook changes the output, or a row is not an example (sequences first, a table of places,
-positions folded into the batch). None of this can be read off the layer. So a few examples go both ways, once a call,
-in float64 where the network can, with weights of their own for the logits: what differs beyond rounding is not trusted.
+A layer of a known kind can still be used in a way that its input and output gradient do not determine its weights'
+gradient: the weights are used elsewhere too, a hook changes the output, or a row is not an example (sequence-first
+layout, a table of positions, positions folded into the batch). The layer itself does not show this. So each call
+computes the gradients of a few examples both ways, in float64 where the network allows it, with random weights for the
+logits. Layers that differ beyond rounding take the slow path.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ __all__ = ["note", "trusted"]
 
 Tensor = torch.Tensor
 Slopes = dict[str, Tensor]
-_LOOKED_AT = 64  # examples among which different ones are sought
+_LOOKED_AT = 64  # examples searched for different ones
 
 
 def trusted(owner: str, model: nn.Module, inputs: Tensor) -> LayerPlan:
-    """The plan for a network in eval mode and the inputs it will get, made on two or three of them.
+    """Make the plan for a network in eval mode and its inputs, by trying two or three of them.
 
     Parameters
     ----------
     owner
-        The public function that asks, for refusals: of a network that fails, or that mixes examples.
+        The calling public function, named in errors: a network that fails, or that mixes examples.
     model
         The network.
     inputs
@@ -60,20 +61,20 @@ def trusted(owner: str, model: nn.Module, inputs: Tensor) -> LayerPlan:
 
 
 def note(plan: LayerPlan, model: nn.Module) -> None:
-    """Warn about what goes the long way; to be called by what a public function calls."""
+    """Warn about layers on the slow path; call it from something that a public function calls directly."""
     long = plan.long(model)
     if long:
         some = ", ".join(long[:3]) + (", ..." if len(long) > 3 else "")
         how = "one example at a time" if plan.loop else "by torch.func"
         warnings.warn(
-            f"{len(long)} parameter(s) belong to layers that lpntk has no short way for ({some}); their gradients are "
-            f"computed {how}, which is as exact and slower.",
+            f"{len(long)} parameter(s) belong to layers without a fast path in lpntk ({some}); their gradients are "
+            f"computed {how}, which is exact but slower.",
             stacklevel=4,
         )
 
 
 def _probes(inputs: Tensor) -> Tensor:
-    """A few examples, different if there are such, and not as many as an example is long in any direction."""
+    """A few examples, different if possible, and a number of them that equals no dimension of an example."""
     wanted = min(len(inputs), 2 if 3 in inputs.shape[1:] else 3)
     order = torch.linspace(0, len(inputs) - 1, min(len(inputs), _LOOKED_AT)).long().tolist()
     chosen: list[int] = []
@@ -85,7 +86,7 @@ def _probes(inputs: Tensor) -> Tensor:
 
 
 def _precise(owner: str, model: nn.Module, x: Tensor) -> tuple[nn.Module, Tensor]:
-    """A copy in float64, in which no rounding passes for an error, unless the network insists on its precision."""
+    """A copy in float64, so that rounding is not mistaken for an error; the original precision if that fails."""
     if all(p.dtype == torch.float64 for p in model.parameters() if p.is_floating_point()):
         return model, x
     net, wide = copy.deepcopy(model).double(), x.double() if x.is_floating_point() else x
@@ -100,14 +101,14 @@ def _precise(owner: str, model: nn.Module, x: Tensor) -> tuple[nn.Module, Tensor
 def _refuse_mixing(owner: str, logits: Tensor, together: Tensor) -> None:
     if logits.shape != together.shape:
         raise InputError(
-            f"model of {owner} must give one row of logits an example; got shape {tuple(together.shape)} for "
+            f"model of {owner} must give one row of logits per example; got shape {tuple(together.shape)} for "
             f"{len(logits)} examples."
         )
     if not _agree(together, logits, 0.0):
         apart = (together - logits).abs().max()
         raise InputError(
-            f"model of {owner} must give an example the same logits alone and among others in eval mode; they differ "
-            f"by {apart:.2g} (batch normalisation without running statistics and random layers do that)."
+            f"model of {owner} must give an example the same logits alone and in a batch in eval mode; they differ "
+            f"by {apart:.2g} (batch normalisation without running statistics and random layers cause this)."
         )
 
 
@@ -125,13 +126,13 @@ def _own_weights(model: nn.Module) -> dict[str, nn.Module]:
 
 
 def _short_way_holds(module: nn.Module, pairs: list[Pair], slopes: list[Tensor], n: int, floor: float) -> bool:
-    """Whether a layer's pieces are the gradients that autograd gives."""
+    """Whether a layer's pieces equal the gradients from autograd."""
     if not fit(pairs, n):
         return False
     expected = row_of(module, slopes[0], slopes[1] if len(slopes) > 1 else None)
     try:
         found = torch.cat([piece.dense() for piece in pieces_of(module, pairs)], 1)
-    except (RuntimeError, IndexError, ValueError):  # inputs of a form that the short way does not know
+    except (RuntimeError, IndexError, ValueError):  # inputs in a form that the fast path does not handle
         return False
     return found.shape == expected.shape and _agree(found, expected, floor)
 
@@ -147,7 +148,7 @@ def _func_works(net: nn.Module, names: list[str], x: Tensor, weights: Tensor, sl
 
 
 def _agree(found: Tensor, expected: Tensor, floor: float) -> bool:
-    """Equal to half the digits, of the largest number; what is not finite is refused later, in the kernel."""
+    """Equal to half the digits of the largest number; the kernel checks later for values that are not finite."""
     allowed = _largest(expected) * torch.finfo(expected.dtype).eps ** 0.5 + floor
     near = (found - expected).abs() <= allowed
     return bool((near | ~(found.isfinite() | expected.isfinite())).all())

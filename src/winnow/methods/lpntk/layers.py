@@ -1,11 +1,13 @@
 """One backward pass, layer by layer: inputs and output gradients of every layer whose kind is known.
 
-In eval mode examples do not touch each other, so one backward pass of the sum over a batch of v(x) . z(x) leaves at
-every layer the output gradient of each example, beside its input; `gradient_factors` says what is made of them.
+In eval mode examples do not interact, so one backward pass of the sum over a batch of v(x) . z(x) leaves at every layer
+the output gradient of each example, next to its input; `gradient_factors` turns them into gradients.
 
-That holds for a layer of a known kind, whose weights serve nothing else, whose inputs and outputs have an example in
-each row. A `LayerPlan` names the layers for which this was tried (`layer_trust` makes it); the parameters of all
+This holds for a layer of a known kind whose weights are used nowhere else and whose inputs and outputs have one example
+per row. A `LayerPlan` names the layers for which this was verified (`layer_trust` makes it); the parameters of all
 others are differentiated one example at a time (`plain_gradients`).
+
+To add a kind of layer: extend `is_known`, `row_of` and `pieces_of`; `layer_trust` then verifies it against autograd.
 """
 
 from __future__ import annotations
@@ -31,16 +33,16 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.Group
 
 @dataclass(frozen=True)
 class LayerPlan:
-    """Which layers go the short way.
+    """Which layers take the fast path.
 
     Attributes
     ----------
     owner
-        The public function that asked, for its refusals.
+        The calling public function, named in errors.
     short
-        The layers, by name, and how often a pass uses each.
+        The layers, by name, and how often each is used per pass.
     loop
-        Whether the other parameters need a loop over examples, because torch.func cannot do them.
+        Whether the other parameters need a loop over examples because torch.func cannot handle them.
     """
 
     owner: str
@@ -48,15 +50,15 @@ class LayerPlan:
     loop: bool
 
     def long(self, model: nn.Module) -> list[str]:
-        """The names of the parameters that go the long way."""
+        """The names of the parameters on the slow path."""
         return [name for name in floating(model) if name.rpartition(".")[0] not in self.short]
 
     def without(self, layers: set[str]) -> LayerPlan:
-        """The plan with some more layers on the long way: their use changes from batch to batch, so by a loop."""
+        """The plan with more layers on the slow path, by a loop, since their use changes from batch to batch."""
         return LayerPlan(self.owner, {name: uses for name, uses in self.short.items() if name not in layers}, True)
 
     def meet(self, other: LayerPlan) -> LayerPlan:
-        """What two plans for the same network agree on."""
+        """The layers that two plans for the same network agree on."""
         both = {name: uses for name, uses in self.short.items() if other.short.get(name) == uses}
         return LayerPlan(
             self.owner, both, self.loop or other.loop or not len(self.short) == len(both) == len(other.short)
@@ -64,7 +66,7 @@ class LayerPlan:
 
 
 class UnlikePlan(Exception):
-    """A batch used some layers otherwise than the plan says."""
+    """A batch used some layers differently from the plan."""
 
     def __init__(self, layers: set[str]) -> None:
         super().__init__(", ".join(sorted(layers)))
@@ -81,9 +83,9 @@ def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan
     x
         A batch of inputs.
     signs
-        From logits to the weights of the logits.
+        Maps logits to the weights of the logits.
     plan
-        Which layers go the short way; `UnlikePlan` is raised if the batch does not use them so.
+        Which layers take the fast path; `UnlikePlan` is raised if the batch uses them differently.
     """
     layers = {name: module for name, module in model.named_modules() if name in plan.short}
     logits, weights, pairs = passed(plan.owner, model, layers, x, signs)
@@ -104,7 +106,7 @@ def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan
 def passed(
     owner: str, model: nn.Module, layers: dict[str, nn.Module], x: Tensor, signs: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, dict[str, list[Pair]]]:
-    """Logits, their weights, and of each layer what went in and the gradient of what came out, use by use."""
+    """Return the logits, their weights, and for each layer and use the input and the gradient of the output."""
     with grad_enabled(model), _watched(layers) as calls:
         logits = forward(owner, model, x)
         weights = signs(logits.detach())
@@ -121,7 +123,7 @@ def passed(
 
 @contextmanager
 def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[Pair]]]:
-    """Note inputs and outputs of layers; what follows gets a copy, so that nothing overwrites the note."""
+    """Record inputs and outputs of layers; later layers get a copy, so that nothing overwrites the record."""
     calls: dict[str, list[Pair]] = {name: [] for name in layers}
 
     def hook(name: str) -> Callable[..., Tensor]:
@@ -130,7 +132,7 @@ def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[Pair]]]:
             if isinstance(into, Tensor) and isinstance(output, Tensor):
                 calls[name].append((into, output))
                 return output.clone()
-            calls[name].append((torch.empty(0), torch.empty(0)))  # another hook made it something else: fits nothing
+            calls[name].append((torch.empty(0), torch.empty(0)))  # another hook changed the output: matches nothing
             return output
 
         return note
@@ -144,12 +146,12 @@ def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[Pair]]]:
 
 
 def fit(pairs: list[Pair], n: int) -> bool:
-    """Whether an example could be in each row of all that went in and came out."""
+    """Whether each row of all inputs and outputs can be one example."""
     return all(part.dim() > 0 and len(part) == n for pair in pairs for part in pair)
 
 
 def is_known(module: nn.Module) -> bool:
-    """Whether a layer is of a kind whose gradients are known here: the very class, with plain weights."""
+    """Whether the gradients of this kind of layer are implemented here: exactly this class, with plain weights."""
     own = {name for name, p in module.named_parameters(recurse=False) if p.is_floating_point()}
     if not {"weight"} <= own <= {"weight", "bias"} or "forward" in vars(module):
         return False
@@ -165,7 +167,7 @@ def is_known(module: nn.Module) -> bool:
 
 
 def row_of(module: nn.Module, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Gradients of a layer's parameters (batch x numbers) in the order in which its pieces hold them."""
+    """Gradients of a layer's parameters (batch x numbers), in the order of its pieces."""
     if bias is None:
         return weight
     if type(module) in _NORMS:
@@ -191,7 +193,7 @@ def pieces_of(module: nn.Module, pairs: list[Pair]) -> list[Piece]:
 
 
 def _cheapest(a: Tensor, g: Tensor) -> Piece:
-    """What an inner product costs least with: t^2 (in + out) multiplications by positions, in x out by rows."""
+    """The cheapest form for an inner product: t^2 (in + out) multiplications by positions, in x out by rows."""
     t, wide, high = a.shape[1], a.shape[2], g.shape[2]
     if t == 1:
         return Factors(a[:, 0].contiguous(), g[:, 0].contiguous())
@@ -224,7 +226,7 @@ def _slopes(module: nn.Module, g: Tensor, groups: int, group: int) -> Tensor:
 
 
 def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
-    """Gradients of scale and shift: small, so taken directly."""
+    """Gradients of scale and shift, computed directly since they are small."""
     with torch.no_grad():
         if isinstance(module, nn.LayerNorm):
             plain = functional.layer_norm(a, module.normalized_shape, None, None, module.eps)
@@ -243,7 +245,7 @@ def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
 
 
 def _embedding(module: nn.Embedding, pairs: list[Pair]) -> Positions:
-    """Tokens and what came back to each; padding gets nothing, as in training."""
+    """Tokens and the gradient of each; padding gets none, as in training."""
     tokens = torch.cat([a.reshape(a.shape[0], -1) for a, _ in pairs], 1)
     g = torch.cat([g.reshape(g.shape[0], -1, g.shape[-1]) for _, g in pairs], 1)
     if module.padding_idx is not None:

@@ -1,4 +1,4 @@
-"""The long way: gradients of single examples for any layer, by torch.func, or one example after the other."""
+"""The slow path: per-example gradients for any layer, by torch.func or by a loop over examples."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def floating(model: nn.Module) -> list[str]:
 
 
 def forward(owner: str, model: nn.Module, x: Tensor) -> Tensor:
-    """What the network gives for a batch, or a refusal in the name of `owner`."""
+    """Run the network on a batch; if it fails, raise an error that names `owner`."""
     try:
         found: Tensor = model(x)
     except Exception as error:  # the network is the caller's own code, which may raise anything
         said = " ".join(str(error).split()).rstrip(".")
         raise InputError(
-            f"model of {owner} must take the inputs it is given; on {len(x)} example(s) of shape {tuple(x.shape[1:])} "
+            f"model of {owner} must accept its inputs; on {len(x)} example(s) of shape {tuple(x.shape[1:])} "
             f"it failed with {type(error).__name__}: {said[:200]}."
         ) from error
     return found
@@ -38,7 +38,7 @@ def forward(owner: str, model: nn.Module, x: Tensor) -> Tensor:
 
 @contextmanager
 def grad_enabled(model: nn.Module) -> Iterator[None]:
-    """Let every parameter be differentiated, as they were before afterwards."""
+    """Let every parameter be differentiated, and restore the previous state afterwards."""
     before = [(p, p.requires_grad) for p in model.parameters()]
     for p, _ in before:
         p.requires_grad_(p.is_floating_point())
@@ -51,7 +51,7 @@ def grad_enabled(model: nn.Module) -> Iterator[None]:
 
 
 def by_func(model: nn.Module, names: list[str], x: Tensor, weights: Tensor) -> dict[str, Tensor]:
-    """Gradients of single examples with respect to some parameters, batch x numbers each, by torch.func."""
+    """Per-example gradients with respect to some parameters, batch x numbers each, by torch.func."""
     every = {name: p.detach() for name, p in model.named_parameters()}
     chosen = {name: every.pop(name) for name in names}
     others: dict[str, Any] = every | dict(model.named_buffers())
@@ -61,7 +61,7 @@ def by_func(model: nn.Module, names: list[str], x: Tensor, weights: Tensor) -> d
         return (logits * weight).sum()
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="There is a performance drop")  # said once, in our own note
+        warnings.filterwarnings("ignore", message="There is a performance drop")  # our own warning says it once
         found: Any = vmap(grad(signed), in_dims=(None, 0, 0))(chosen, x, weights)
     return {name: found[name].flatten(1) for name in names}
 
@@ -69,7 +69,7 @@ def by_func(model: nn.Module, names: list[str], x: Tensor, weights: Tensor) -> d
 def alone(
     owner: str, model: nn.Module, names: list[str], x: Tensor, weights: Tensor
 ) -> tuple[Tensor, dict[str, Tensor], set[str]]:
-    """Each example in a pass of its own: logits, gradients (batch x numbers each), and which parameters were used."""
+    """One pass per example: logits, gradients (batch x numbers each), and which parameters were used."""
     chosen = [p for name, p in model.named_parameters() if name in set(names)]
     logits, used = [], set()
     rows: dict[str, Tensor] = {name: p.new_zeros(len(x), p.numel()) for name, p in zip(names, chosen, strict=True)}

@@ -1,16 +1,16 @@
-"""Forgetting predicted: which examples are right before an update and will be wrong after it (Guo et al. 2024, D.4).
+"""Predict forgetting: which examples are right before an update and wrong after it (Guo et al. 2024, D.4).
 
 A step of plain SGD with rate eta on a batch B moves the logits of any example, to first order, by
 
     dz(x) = eta / |B| sum over b in B of grad z(x) grad z(b)^T d(b),      d(b) = onehot(y_b) - softmax(z(b))
 
 and an example is predicted to be forgotten if it is right by z and wrong by z + dz: Algorithm 2. Early in training the
-paper puts s~(y) = onehot(y) - 1 / K in the place of d, which is the error of a network that has not decided yet.
+paper replaces d by s~(y) = onehot(y) - 1 / K, which is the error of a network that does not prefer any class yet.
 
 The sum over b needs no kernel of pairs: it is one vector of the length of the parameters, the step itself, and
-grad z(x) times that vector comes out of two backward passes for a whole block of examples. Nothing of n x parameters
+grad z(x) times that vector takes two backward passes for a whole block of examples. Nothing of size n x parameters
 is held, and every layer that torch can differentiate twice is covered. A scalar kernel cannot say which class
-overtakes; all of dz can.
+overtakes; the full dz can.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .kernel import BATCH, Signs, Tensor, checked
 
 __all__ = ["DIRECTIONS", "Forgetting", "ForgettingReport", "forgetting_report", "predict_forgetting"]
 
-DIRECTIONS = {"error": "error", "s_tilde": "forgetting"}  # and the kind of kernel that has the same signs
+DIRECTIONS = {"error": "error", "s_tilde": "forgetting"}  # and the kind of kernel with the same signs
 Flags = NDArray[np.bool_]
 Step = list[Tensor]
 
@@ -42,16 +42,16 @@ Step = list[Tensor]
 class Forgetting:
     """What was predicted and what happened, updates x examples.
 
-    A margin is the logit of the label minus the largest other one.
+    A margin is the logit of the label minus the largest other logit.
 
     Attributes
     ----------
     right
         Whether the example was right before the update.
     predicted, happened
-        Whether it was right before and is wrong after it: by the first order, and in truth.
+        Whether it was right before and is wrong after: according to the prediction, and actually.
     margin, expected, measured
-        The margin before, after it by the first order, and after it in truth.
+        The margin before, the predicted margin after, and the actual margin after.
     """
 
     right: Flags
@@ -68,18 +68,18 @@ class Forgetting:
 
 @dataclass(frozen=True)
 class ForgettingReport:
-    """How well forgetting was predicted; what would divide by zero is NaN.
+    """How well forgetting was predicted; a ratio with zero denominator is NaN.
 
     Attributes
     ----------
     looked_at
-        Pairs of an example and an update that were judged.
+        The number of (example, update) pairs that were judged.
     predicted, happened, hits
-        How many of them were predicted, how many happened, how many both.
+        How many of them were predicted, how many happened, and how many both.
     precision, recall, f1
         hits / predicted, hits / happened, and 2 hits / (predicted + happened).
     guessing
-        The F1 of predicting that everything is forgotten, the best that a guess without knowledge can do.
+        The F1 of predicting that everything is forgotten, the best that an uninformed guess can do.
     """
 
     looked_at: int
@@ -102,26 +102,36 @@ def predict_forgetting(
     direction: str = "error",
     dtype: str = "float32",
 ) -> Forgetting:
-    """Predict which examples updates make the network forget, and see whether they do.
+    """Predict which examples are forgotten by updates of the network, and check whether they are.
 
-    The updates are made one after the other on a copy of the network, by plain SGD on the mean cross-entropy of the
-    batch, in eval mode, over all parameters. Before each of them its effect on every example is predicted.
+    The updates are applied one after the other to a copy of the network: plain SGD on the mean cross-entropy of the
+    batch, in eval mode, over all parameters. The effect on every example is predicted before each update.
 
     Parameters
     ----------
     model
-        The network; its mode and weights are as they were afterwards.
+        The network. Its mode and weights are unchanged afterwards.
     x, y
-        At least two examples as the network takes them, and their classes.
+        At least two examples as the network takes them, and their class labels.
     batches
-        The positions of the examples of an update, or a list of such batches, in the order of the updates.
+        The positions of the examples of one update, or a list of such batches, in the order of the updates.
     lr
-        The learning rate; the prediction is of first order in it.
+        The learning rate; the prediction is first order in it.
     direction
-        "error" predicts with the true error of each example of the batch, "s_tilde" with the label alone. The updates
+        "error" predicts with the true error of each example in the batch, "s_tilde" with the label alone. The updates
         themselves are the same.
     dtype
-        "float32" or "float64", of the computation.
+        Precision of the computation: "float32" or "float64".
+
+    Returns
+    -------
+    Forgetting
+        Per update and example: what was predicted, what happened, and the margins.
+
+    Raises
+    ------
+    InputError
+        If the network does not give one logit per class, or an argument is out of range.
 
     Examples
     --------
@@ -154,14 +164,24 @@ def predict_forgetting(
 
 
 def forgetting_report(predicted: ArrayLike, happened: ArrayLike, among: ArrayLike | None = None) -> ForgettingReport:
-    """Precision, recall and F1 of predicted forgetting.
+    """Compute precision, recall and F1 of predicted forgetting.
 
     Parameters
     ----------
     predicted, happened
-        True or false for each example, or for each update and example.
+        True or false per example, or per update and example.
     among
-        Which of them count, say those that were right before; all if None.
+        Which of them count, for example those that were right before; None counts all.
+
+    Returns
+    -------
+    ForgettingReport
+        Counts, precision, recall and F1.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or a value is not true or false.
 
     Examples
     --------
@@ -201,7 +221,7 @@ def _flags(name: str, value: ArrayLike) -> Flags:
 
 
 def _updates(batches: Any, n: int) -> list[Tensor]:
-    """The positions of each update."""
+    """Return the positions of each update."""
     given = batches.tolist() if isinstance(batches, torch.Tensor | np.ndarray) else batches
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) == 0:
         raise InputError(
@@ -222,24 +242,24 @@ def _updates(batches: Any, n: int) -> list[Tensor]:
 
 
 def _step(net: nn.Module, parameters: list[Tensor], inputs: Tensor, signs: Signs, rate: float) -> Step:
-    """What SGD adds to each parameter if `signs` is taken for the error."""
+    """What SGD adds to each parameter if `signs` is used as the error."""
     with torch.enable_grad():
         logits = net(inputs)
         pushed = (logits * signs(logits.detach())).sum()
-    scale = rate * logits.shape[1] ** 0.5 / len(inputs)  # the signs of kernels are divided by the root of K
+    scale = rate * logits.shape[1] ** 0.5 / len(inputs)  # the signs of kernels are divided by sqrt(K)
     slopes = torch.autograd.grad(pushed, parameters, allow_unused=True, materialize_grads=True)
     return [scale * slope for slope in slopes]
 
 
 def _first_order(net: nn.Module, parameters: list[Tensor], inputs: Tensor, step: Step) -> tuple[Tensor, Tensor]:
-    """Logits of all examples, and their derivative along a step of the parameters.
+    """Return the logits of all examples, and their derivative along a step of the parameters.
 
-    grad z times a vector is what the slope of u . z along the vector depends on u by: two backward passes, with no
-    need of forward differentiation, which some layers lack.
+    grad z times a vector is the derivative, with respect to u, of the slope of u . z along the vector: two backward
+    passes, without forward-mode differentiation, which some layers lack.
     """
     before, change = [], []
     for first in range(0, len(inputs), BATCH):
-        with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):  # other kernels of attention differentiate once only
+        with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):  # other attention kernels differentiate only once
             logits = net(inputs[first : first + BATCH])
             u = torch.zeros_like(logits, requires_grad=True)
             slopes = torch.autograd.grad((logits * u).sum(), parameters, create_graph=True, allow_unused=True)

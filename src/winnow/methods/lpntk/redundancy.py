@@ -1,9 +1,9 @@
-"""Redundant examples: which ones teach nothing that another does not.
+"""Redundant examples: those whose effect on training another example already provides.
 
-Two rules. `paper` is Section 4.1 of Guo et al. 2024: x is redundant if some other x' has k(x, x') > k(x, x). It looks
-at the whole set at once, so what makes x redundant may itself be removed; and since k(x, x') is at most |phi| |phi'|,
-it removes nearly every example whose gradient is short. `cover` goes through the examples from the largest self-kernel
-down and removes one only if an example that stays has nearly its direction.
+There are two rules. `paper` is Section 4.1 of Guo et al. 2024: x is redundant if some other x' has k(x, x') > k(x, x).
+It looks at the whole set at once, so the example that makes x redundant may itself be removed; and since k(x, x') is at
+most |phi| |phi'|, it removes nearly every example whose gradient is short. `cover` goes through the examples from the
+largest self-kernel down and removes one only if a kept example has nearly the same direction.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _KEPT = 4096  # kept examples they are compared with at a time
 
 @dataclass(frozen=True, eq=False)
 class Redundancy:
-    """Which examples are redundant, and what stands in for each.
+    """Which examples are redundant, and which kept example covers each.
 
     Attributes
     ----------
     removed, kept
         Positions, in increasing order.
     witness
-        For each removed example the kept one that covers it best (of those kept before it by the largest cosine, or,
-        by the paper's rule, the largest kernel); -1 for a kept example, and for one in `uncovered`.
+        For each removed example, the kept one that covers it best (among those kept before it, by the largest cosine;
+        with the paper's rule, by the largest kernel); -1 for a kept example and for one in `uncovered`.
     rule
         The rule that was used.
     """
@@ -48,7 +48,7 @@ class Redundancy:
 
     @property
     def uncovered(self) -> Positions:
-        """Removed examples that no kept one makes redundant; none by the rule `cover`."""
+        """Removed examples that no kept one makes redundant; always empty with the rule `cover`."""
         return self.removed[self.witness[self.removed] < 0]
 
 
@@ -62,8 +62,8 @@ def redundant(
 ) -> Redundancy:
     """Find the redundant examples of a kernel.
 
-    Numbers that differ by no more than rounding count as equal, so a copy is covered at `cosine=1` and does not make
-    its original redundant by the paper's strict rule.
+    Numbers that differ by no more than rounding count as equal. So a copy is covered at `cosine=1`, and does not make
+    its original redundant under the paper's strict rule.
 
     Parameters
     ----------
@@ -72,11 +72,21 @@ def redundant(
     rule
         "cover" or "paper".
     cosine
-        The least cosine between a removed example and its witness, in (0, 1]; for "cover".
+        The smallest cosine between a removed example and its witness, in (0, 1]; used by "cover".
     labels
         If given, an example can only be made redundant by one of its own class.
     projection
-        For "cover": ask also that the witness, projected on the removed example, is at least as long as it.
+        Used by "cover": also require that the witness, projected on the removed example, is at least as long as it.
+
+    Returns
+    -------
+    Redundancy
+        The removed and kept positions, and a witness per removed example.
+
+    Raises
+    ------
+    InputError
+        If the kernel is not a valid one, or an argument is out of range.
 
     Examples
     --------
@@ -107,7 +117,7 @@ def _groups(kernel: Kernel, labels: ArrayLike | None) -> list[Positions]:
 
 
 def _by_paper(kernel: Kernel) -> tuple[NDArray[np.bool_], Positions]:
-    """Against the whole set; then the kept example of the largest kernel, where one is large enough, as witness."""
+    """Compare with the whole set; the witness is the kept example with the largest kernel, if it is large enough."""
     own = kernel.diagonal * (1.0 + rounding(kernel))
     gone = np.zeros(kernel.n, dtype=bool)
     for rows in spans(kernel, kernel.n):
@@ -124,7 +134,7 @@ def _by_paper(kernel: Kernel) -> tuple[NDArray[np.bool_], Positions]:
 
 
 def _by_cover(kernel: Kernel, cosine: float, projection: bool) -> tuple[NDArray[np.bool_], Positions]:
-    """Largest self-kernel first, ties by position, a block at a time: against all kept so far, then among itself."""
+    """Go from the largest self-kernel down, in blocks: compare with all kept so far, then within the block."""
     enough = cosine * (1.0 - rounding(kernel))
     order = np.argsort(-kernel.diagonal, kind="stable")
     gone = np.zeros(kernel.n, dtype=bool)
@@ -151,7 +161,7 @@ def _by_cover(kernel: Kernel, cosine: float, projection: bool) -> tuple[NDArray[
 
 
 def _cosines(kernel: Kernel, rows: Positions, columns: Positions, projection: bool) -> NDArray[Any]:
-    """Cosines, with minus infinity where a projection is asked for and falls short."""
+    """Cosines, with minus infinity where a projection is required and too short."""
     values = kernel.block(rows, columns)
     lengths = np.sqrt(kernel.diagonal).astype(kernel.dtype)
     cosines = values / lengths[rows, None] / lengths[columns]
@@ -162,7 +172,7 @@ def _cosines(kernel: Kernel, rows: Positions, columns: Positions, projection: bo
 
 
 def _best(blocks: Iterator[NDArray[Any]]) -> tuple[NDArray[np.float64], Positions]:
-    """The largest entry of each row over blocks side by side, and its column; the first of equals."""
+    """The largest entry per row over adjacent blocks, and its column; the first of ties."""
     best, which, offset = np.empty(0), np.empty(0, dtype=np.int64), 0
     for block in blocks:
         top = block.argmax(axis=1)

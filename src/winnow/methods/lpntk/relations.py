@@ -1,16 +1,16 @@
 """How pairs of examples relate: interchangeable, unrelated, contradictory (Guo et al. 2024, Appendix C).
 
 With phi and phi' the features of two examples, the projections phi.phi' / |phi|^2 and phi.phi' / |phi'|^2 say how far a
-step on one goes for the other. Both at least t: interchangeable. Both at most -t: contradictory (the paper prints the
-same t, then takes it negative). Both near 0: unrelated. In terms of the kernel k and its diagonal d these are
+step on one helps the other. Both at least t: interchangeable. Both at most -t: contradictory (the paper prints the
+same t, then uses it as negative). Both near 0: unrelated. In terms of the kernel k and its diagonal d these are
 k >= t max(d, d'), k <= -t max(d, d') and |k| <= u min(d, d'), so no pair is of two kinds.
 
-Appendix C gives no number, only t in (1/2, 1]; the default is the middle of that interval. It also asks for like
+Appendix C gives no number, only t in (1/2, 1]; the default is the middle of that interval. It also implies similar
 lengths: at t = 3/4 the longer gradient is at most 4/3 of the shorter.
 
-Few pairs are contradictory where there are many classes. Two copies of one input with different labels have a cosine of
-about (K - 4) / K by s(y) of +1 and -1, and of -1 / (K - 1) by the centred variant: only for two classes does a wrong
-label alone reach -t. `contradictions` therefore does not wait for that threshold.
+With many classes, few pairs are contradictory. Two copies of one input with different labels have a cosine of about
+(K - 4) / K with s(y) of +1 and -1, and of -1 / (K - 1) with the centred variant: only for two classes does a wrong
+label alone reach -t. `contradictions` therefore does not use that threshold.
 """
 
 from __future__ import annotations
@@ -42,24 +42,25 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """How many pairs of examples are of each kind.
+    """Counts of pairs of each kind.
 
     Attributes
     ----------
     threshold, unrelated
         The bounds that were used.
     total
-        Pairs of each kind of `KINDS`.
+        The number of pairs of each kind in `KINDS`.
     pairs
-        Pairs in all; those of no kind lie between the bounds.
+        The number of all pairs; those of no kind lie between the bounds.
     examples
-        n x 3: for each example its partners of each kind.
+        n x 3: the number of partners of each kind, per example.
     mean_cosine
-        For each example its mean cosine with all others.
+        The mean cosine of each example with all others.
     classes
         The classes in increasing order, or None.
     table
-        classes x classes x 3: pairs of each kind between two classes, on the diagonal within one; symmetric, or None.
+        classes x classes x 3: pairs of each kind between two classes, or within one on the diagonal. Symmetric; None
+        without labels.
     """
 
     threshold: float
@@ -72,22 +73,22 @@ class Relations:
     table: NDArray[np.int64] | None = None
 
     def between(self, kind: str) -> NDArray[np.int64]:
-        """Pairs of one kind, classes x classes."""
+        """Return the pairs of one kind, classes x classes."""
         place = KINDS.index(checks.choice("kind", "between", kind, KINDS))
         if self.table is None:
-            raise InputError("between of Relations needs labels; relations was called without them.")
+            raise InputError("labels of relations must be given for Relations.between; got None.")
         return self.table[:, :, place]
 
     def within(self, kind: str) -> NDArray[np.int64]:
-        """Pairs of one kind inside each class."""
+        """Return the pairs of one kind within each class."""
         return np.diagonal(self.between(kind))
 
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """Examples that stand in some relation to one, the strongest first.
+    """Examples related to a given one, the strongest first.
 
-    `own` is phi.phi' over the |phi|^2 of the one asked about, `other` over that of the partner.
+    `own` is phi.phi' divided by the |phi|^2 of the given example, `other` by that of the partner.
     """
 
     positions: Positions
@@ -98,7 +99,7 @@ class Partners:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The examples most interchangeable and most contradictory with one."""
+    """The examples most interchangeable with a given one, and those most contradictory to it."""
 
     example: int
     interchangeable: Partners
@@ -111,18 +112,28 @@ def relations(
     threshold: float = 0.75,
     unrelated: float = 0.05,
 ) -> Relations:
-    """Count the pairs of each kind, in all and between classes.
+    """Count the pairs of each kind, overall and between classes.
 
     Parameters
     ----------
     gram
         The kernel: a square array, which may be memory-mapped, or `FeatureRows`.
     labels
-        Whole numbers, one an example, for counts by class.
+        Integers, one per example, for counts per class.
     threshold
         The t of Appendix C, in (1/2, 1].
     unrelated
-        The largest size of both projections of an unrelated pair, in [0, 1/2].
+        The largest absolute value of both projections of an unrelated pair, in [0, 1/2].
+
+    Returns
+    -------
+    Relations
+        Counts overall, per example and, with labels, per pair of classes.
+
+    Raises
+    ------
+    InputError
+        If the kernel is not a valid one, or an argument is out of range.
 
     Examples
     --------
@@ -161,9 +172,9 @@ def relations(
 
 
 def neighbours(gram: ArrayLike | FeatureRows, i: int, k: int = 10) -> Neighbours:
-    """What an example is interchangeable with, and what it contradicts.
+    """Find the examples that one is interchangeable with, and those it contradicts.
 
-    Partners are ranked by the smaller of the two projections, the one that Appendix C holds against t. Only positive
+    Partners are ranked by the smaller of the two projections, the one that Appendix C compares with t. Only positive
     ones are listed as interchangeable and only negative ones as contradictory, so a list may be shorter than `k`.
 
     Parameters
@@ -173,7 +184,25 @@ def neighbours(gram: ArrayLike | FeatureRows, i: int, k: int = 10) -> Neighbours
     i
         The position of the example.
     k
-        The longest list wanted.
+        The maximum length of each list.
+
+    Returns
+    -------
+    Neighbours
+        Two lists of partners, the strongest first.
+
+    Raises
+    ------
+    InputError
+        If the kernel is not a valid one, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[1.0, 0.0], [1.0, 0.1], [-1.0, 0.0], [0.0, 1.0]])
+    >>> found = neighbours(rows @ rows.T, 0)
+    >>> found.interchangeable.positions.tolist(), found.contradictory.positions.tolist()
+    ([1], [2])
     """
     kernel = opened("neighbours", gram)
     i = checks.integer("i", "neighbours", i, low=0, high=kernel.n - 1)

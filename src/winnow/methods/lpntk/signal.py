@@ -1,4 +1,4 @@
-"""lpNTK features of a trained network over a feed: what the `lpntk` array of Signals holds."""
+"""lpNTK features of a trained network over a feed: the `lpntk` array of Signals."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ...training.feed import Feed
 
 __all__ = ["joined_seeds", "tangent_features", "with_length"]
 
-CHUNK = 2048  # examples whose inputs are held at once
+CHUNK = 2048  # examples whose inputs are held at a time
 
 
 def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) -> NDArray[np.float32]:
-    """Projected lpNTK features, n x dim, in canonical order; the network is left as it was.
+    """Compute projected lpNTK features, n x dim, in canonical order; the network is unchanged afterwards.
 
     Parameters
     ----------
     model
-        A network with one logit a class.
+        A network with one logit per class.
     feed
         The examples, with class labels.
     dim
         Length after projection.
     seed
-        Of the projection.
+        Seed of the projection.
     """
-    from .kernel import features  # numba, which that room loads, only where it is wanted
+    from .kernel import features  # imported here because it loads numba
 
     if feed.targets is None or feed.source.task != "classification":
         raise NotDefinedError(f"lpntk needs class labels; source {feed.source.name!r} has none.")
@@ -43,7 +43,7 @@ def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) ->
 
 
 def joined_seeds(array: NDArray[Any]) -> NDArray[Any]:
-    """DenseRows whose products are the mean over seeds of the seeds' kernels: the features side by side.
+    """Concatenate the features of the seeds, so that their products are the mean of the seeds' kernels.
 
     Examples
     --------
@@ -58,10 +58,11 @@ def joined_seeds(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def with_length(rows: NDArray[Any]) -> NDArray[Any]:
-    """The same rows where all have a length; otherwise with a column more, in which those of zeros are alike.
+    """Return the rows, with one more column if some are zero, in which the zero rows are alike.
 
-    A kernel needs a positive diagonal. Examples without a gradient teach nothing: they are copies of each other,
-    unrelated to all others, and shorter than any.
+    A kernel needs a positive diagonal. Examples without a gradient have no effect on training: they are treated as
+    copies of each other, unrelated to all others, and shorter than any.
+
     """
     nothing = ~rows.any(axis=1)
     if not nothing.any():

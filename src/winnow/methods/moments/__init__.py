@@ -1,8 +1,8 @@
-"""Moment matching: replace many weighted points by a few with the same moments.
+"""Moment matching: replace many weighted points by a few of them with the same moments.
 
-`compress` does it, `moment_error` checks it, `feasible_size` says how many points an order needs, and `advise` which
-order to take and what error to expect. The points may be examples, embeddings, or the neurons of a layer. Only numpy,
-scipy and numba are needed.
+`compress` selects and reweights the points, `moment_error` checks the result, `feasible_size` gives the number of
+points an order needs, and `advise` suggests an order and the error to expect. The points can be examples, embeddings,
+or the neurons of a layer. This package needs only numpy, scipy and numba.
 """
 
 from __future__ import annotations

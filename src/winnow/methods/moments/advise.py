@@ -1,13 +1,13 @@
-"""Which order to match, and what error to expect, from sizes and the smoothness of the function alone.
+"""Suggest which order to match and what error to expect, from the sizes and the smoothness of the function alone.
 
-A random subset's mean errs by sqrt((1 - size/n) / size) standard deviations. Matching moments up to order k in cells of
-side h (the cube being 1) multiplies that by about (.39 m^.31 h)^(k+1) for a smooth function of m dimensions: what a
-polynomial of degree k misses. A higher order needs more points a cell, hence fewer and larger cells, so the best order
-grows, slowly, with the size. A kink is no polynomial: the cells that it cuts err, which adds .06 h^1.5 whatever the
-order (and makes 1.6 h^1.5 of order 1), so no order beyond 2 helps.
+The mean over a random subset has an error of sqrt((1 - size/n) / size) standard deviations. Matching moments up to
+order k in cells of side h (the cube being 1) multiplies that by about (.39 m^.31 h)^(k+1) for a smooth function of m
+dimensions: what a polynomial of degree k misses. A higher order needs more points per cell, hence fewer and larger
+cells, so the best order grows slowly with the size. A kink is not polynomial: the cells it cuts add an error of
+.06 h^1.5 at any order (and make it 1.6 h^1.5 at order 1), so no order beyond 2 helps.
 
 The constants are fits to measurements (sigmoids and ReLUs of uniform points in 1 to 4 dimensions, 200 to 5,000 points
-kept of 2,000 to 40,000, orders 1 to 8), which scatter about these rules by a factor of 1.9.
+kept of 2,000 to 40,000, orders 1 to 8), which scatter around these rules by a factor of 1.9.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["KINKED", "SMOOTH", "Advice", "advise"]
 
 SMOOTH = ("smooth", "sigmoid", "tanh", "gelu", "silu", "softplus", "mish")
 KINKED = ("relu", "leaky_relu", "prelu", "relu6", "hardtanh")
-_HIGHEST = 10  # order; beyond it nothing was measured
-_ALIKE = 2.0  # errors within this factor cannot be told apart: the lower order is cheaper
+_HIGHEST = 10  # order; no measurements beyond it
+_ALIKE = 2.0  # errors within this factor are indistinguishable: the lower order is cheaper
 _FLOOR = 1e-15  # rounding
 _REACH, _GROWTH = 0.39, 0.31
 _KINK_FIRST, _KINK = 1.6, 0.06  # times h^1.5: order 1, and orders 2 and up
@@ -34,25 +34,25 @@ _KINK_ORDER = 2
 
 @dataclass(frozen=True)
 class Advice:
-    """An order, and why.
+    """An order, and the reasons for it.
 
     Attributes
     ----------
     order
         The order to match.
     error
-        The error to expect of the mean of a function over the points, in its standard deviations; within a factor of
-        about two for functions that vary once across the points.
+        The expected error of the mean of a function over the points, in standard deviations of the function; within a
+        factor of about two for functions that vary once across the points.
     random
-        The same for a random subset of the size.
+        The same for a random subset of this size.
     moments
-        Points that a cell needs.
+        Points needed per cell.
     cells
-        How many cells there will be.
+        The number of cells.
     errors
         The expected error of every order that fits.
     reasons
-        Sentences that say why.
+        Sentences that explain the choice.
     """
 
     order: int
@@ -70,16 +70,26 @@ def advise(n: int, m: int, size: int, activation: str = "smooth", *, targets: in
     Parameters
     ----------
     n
-        How many points there are.
+        The number of points.
     m
-        Their dimensions.
+        Their dimension.
     size
-        How many are to be kept.
+        The number of points to keep.
     activation
-        What the function to be preserved is made of: `smooth` or the name of a smooth activation, or `relu` or another
+        What the function to preserve is made of: `smooth` or the name of a smooth activation, or `relu` or another
         with a kink.
     targets
-        Targets of the loss-aware basis, as `compress` takes them.
+        The number of targets, if `compress` is given targets.
+
+    Returns
+    -------
+    Advice
+        The order, the expected error, and the reasons.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or `size` is too small for the first moments.
 
     Examples
     --------
@@ -113,7 +123,7 @@ def advise(n: int, m: int, size: int, activation: str = "smooth", *, targets: in
 
 
 def _gain(m: int, cells: int, order: int, kinked: bool) -> float:
-    """The error beside that of a random subset."""
+    """The error relative to that of a random subset."""
     side = cells ** (-1.0 / m)
     smooth = float((_REACH * m**_GROWTH * side) ** (order + 1))
     if not kinked:
@@ -124,20 +134,20 @@ def _gain(m: int, cells: int, order: int, kinked: bool) -> float:
 def _reasons(
     activation: str, kinked: bool, order: int, errors: Mapping[int, float], m: int, cells: int, moments: int
 ) -> tuple[str, ...]:
-    told = [f"Order {order} in {m} dimension(s) takes {moments} points a cell, which makes {cells} cell(s)."]
+    told = [f"Order {order} in {m} dimension(s) needs {moments} points per cell, which gives {cells} cell(s)."]
     if kinked:
-        told.append(f"{activation} has a kink: orders beyond {_KINK_ORDER} take larger cells and gain nothing.")
+        told.append(f"{activation} has a kink: orders beyond {_KINK_ORDER} need larger cells and gain nothing.")
     elif order == max(errors) < _HIGHEST:
-        told.append(f"No higher order fits: order {order + 1} takes more points than are kept.")
+        told.append(f"No higher order fits: order {order + 1} needs more points than are kept.")
     elif errors[order] == _FLOOR:
-        told.append("The error is at the floor of rounding; no higher order can do better.")
+        told.append("The error is at the level of rounding; no higher order can do better.")
     elif order == _HIGHEST:
-        told.append(f"Beyond order {_HIGHEST} nothing was measured.")
+        told.append(f"There are no measurements beyond order {_HIGHEST}.")
     else:
-        told.append("Higher orders make the cells so large that they gain less than a factor of two, or lose.")
+        told.append("Higher orders need cells so large that they gain less than a factor of two, or lose.")
     if cells.bit_length() <= m:  # fewer than 2^m
         told.append(
-            f"With fewer than 2^{m} cells not every direction is cut once: what is not a polynomial of degree {order} "
+            f"With fewer than 2^{m} cells some directions are never cut: anything but a polynomial of degree {order} "
             f"is preserved little better than by chance, as is usual in many dimensions."
         )
     return tuple(told)

@@ -1,4 +1,4 @@
-"""What every function of this room is given, checked."""
+"""Checks of the arguments that every function of this package takes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["arrays"]
 
 Array = NDArray[np.float64]
 
-_NOTHING = 1e-290  # of the largest weight: products with anything less run out of digits
+_NOTHING = 1e-290  # relative to the largest weight: products with smaller weights run out of digits
 
 
 def arrays(
     owner: str, points: ArrayLike, weights: ArrayLike | None, targets: ArrayLike | None
 ) -> tuple[Array, Array | None, Array]:
-    """Points (one row each), targets (one row each, or none) and weights (ones unless given)."""
+    """Return points (one row each), targets (one row each, or None) and weights (ones if not given)."""
     x = _reals("points", owner, points, ndim=(1, 2))
     x = x[:, None] if x.ndim == 1 else x
     y = None
@@ -38,7 +38,7 @@ def arrays(
 
 
 def _reals(name: str, owner: str, value: ArrayLike, *, ndim: tuple[int, ...], rows: int | None = None) -> Array:
-    """An array of floats; complex numbers, which numpy would cut to their real parts, are refused."""
+    """Return an array of floats; complex numbers, which numpy would cut to their real parts, raise an error."""
     if np.iscomplexobj(value):
         raise InputError(f"{name} of {owner} must be real numbers; got complex ones.")
     return checks.array(name, owner, value, ndim=ndim, rows=rows, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Points made ready (merged, sorted, scaled), and their cells: median cuts along the widest side.
+"""Prepare points (merge, sort, scale) and divide them into cells by median cuts along the widest side.
 
-Sorting makes the answer depend on the set of points and weights only, not on the order they come in.
+Sorting makes the result depend only on the set of points and weights, not on their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Merged:
-    """Distinct points in lexicographic order, coordinates without spread left out.
+    """Distinct points in lexicographic order, without coordinates that have no spread.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class Merged:
     weights
         Summed over duplicates; positive.
     first
-        The first row of each in what was given.
+        The first row of each point in the input.
     dimensions
-        Coordinates of x among the columns.
+        The number of columns that are coordinates of x.
     """
 
     points: Array
@@ -41,24 +41,24 @@ class Merged:
 
     @property
     def targets(self) -> int:
-        """Columns that are targets."""
+        """The number of columns that are targets."""
         return int(self.points.shape[1]) - self.dimensions
 
     @property
     def places(self) -> Array:
-        """Where the points lie, for cutting cells: x, or the targets where x has no spread."""
+        """The positions used to cut cells: x, or the targets where x has no spread."""
         return self.points[:, : self.dimensions or None]
 
 
 def merge(points: Array, targets: Array | None, weights: Array) -> Merged:
-    """Drop weights of zero, merge equal points, sort and scale what is left."""
+    """Drop points of weight zero, merge equal points, sort and scale the rest."""
     table = points if targets is None else np.hstack([points, targets])
     live = np.flatnonzero(weights > 0)
     table, weights = table[live] + 0.0, weights[live]  # + 0.0 makes -0.0 equal to 0.0
     varying = (table != table[:1]).any(axis=0)
     dimensions = int(varying[: points.shape[1]].sum())
     table = table[:, varying]
-    # equal points follow each other by weight, so that even the rounding of their sum is the same in any order
+    # equal points are ordered by weight, so that even the rounding of their sum does not depend on the input order
     order = np.lexsort((weights, *table.T[::-1]))
     table, weights, live = table[order], weights[order], live[order]
     new = np.ones(len(table), bool)
@@ -83,7 +83,7 @@ def _scaled(table: Array) -> Array:
 
 @compiled
 def _select(values: Array, members: Index, k: int) -> None:
-    """Reorder so that the k-th smallest value is in place k, none larger before it and none smaller after it."""
+    """Reorder so that the k-th smallest value is at place k, none larger before it and none smaller after it."""
     low, high = 0, len(members) - 1
     while low < high:
         a, b, c = values[members[low]], values[members[(low + high) // 2]], values[members[high]]
@@ -108,14 +108,14 @@ def _select(values: Array, members: Index, k: int) -> None:
 
 @compiled
 def split(columns: Array, cells: int) -> tuple[Index, Index]:
-    """Cut all points into cells of equal counts, each cut through the widest side.
+    """Cut all points into cells of equal counts, each cut across the widest side.
 
     Parameters
     ----------
     columns
-        One row a coordinate.
+        One row per coordinate.
     cells
-        How many cells; not necessarily a power of two.
+        The number of cells; not necessarily a power of two.
 
     Returns
     -------

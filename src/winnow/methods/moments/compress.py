@@ -1,4 +1,8 @@
-"""The door: many weighted points to few with the same moments."""
+"""Compress many weighted points to a few with the same moments.
+
+`compress` is the public function. Points are merged and scaled (`cells`), divided into cells, and each cell is reduced
+(`recombination`) so that all its moments stay as they are. The paper's own algorithms are here too, for comparison.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +26,19 @@ Index = NDArray[np.int64]
 
 STRATEGIES = ("cells", "kmeans", "greedy")
 _OWNER = "compress"
-_MOST = 10_000  # moments: one factorisation then takes 1.6 GB and most of an hour
+_MOST = 10_000  # moments: one factorisation of this size takes 1.6 GB and most of an hour
 
 
 def paper_reduction(
     points: Array, weights: Array, members: Index, products: MomentTable, quota: int, spare: int
 ) -> tuple[Index, Array]:
-    """Algorithm 2 of the paper as it stands: one singular value decomposition per point that goes.
+    """Algorithm 2 of the paper as printed: one singular value decomposition per removed point.
 
-    Slower by a factor of a thousand, obvious, and a twin to compare `recombination` with. Only the basis is not the
-    paper's: moments are taken about the cell's mean and scaled, because raw ones lose all digits under an offset.
-    Takes points away until `quota` are left, which must be no fewer than the moments.
+    It is a thousand times slower, and obvious: a reference to compare `recombination` with. Only the basis differs
+    from the paper's: moments are about the cell's mean and scaled, because raw ones lose all digits under an offset.
+    Removes points until `quota` are left, which must not be fewer than the moments.
     """
-    del spare  # no groups here
+    del spare  # this algorithm has no groups
     kept, c = members, weights[members]
     total = c.sum()
     columns = terms(points, weights, members, products).T
@@ -68,27 +72,28 @@ def compress(
 ) -> tuple[Index, Array]:
     """Replace weighted points by a few of them, reweighted, with the same moments.
 
-    Points are cut into small cells. Within each, all moments up to `order` stay as they are, to rounding, so the sum of
-    any smooth function over the points hardly changes: the smaller the cells and the higher the order, the less.
+    The points are divided into small cells. Within each cell, all moments up to `order` are preserved to rounding, so
+    the sum of any smooth function over the points hardly changes: the smaller the cells and the higher the order, the
+    smaller the change.
 
-    Equal points are merged first, the first of them stands for all. What comes back depends on the points and weights,
-    not on their order. Coordinates may be constant, collinear or discrete: moments that depend on others
-    need no points of their own. Rounding stays at or below 1e-12 of the sum of a moment's absolute terms, also beside
-    far outliers; only `refine` may leave up to 1e-10 beside one that is far along one coordinate alone.
+    Equal points are merged first; the first of them represents all. The result depends on the points and weights, not
+    on their order. Coordinates may be constant, collinear or discrete: dependent moments need no extra points. Rounding
+    stays at or below 1e-12 of the sum of a moment's absolute terms, even with far outliers; only `refine` may leave up
+    to 1e-10 with one that is far along a single coordinate.
 
     Parameters
     ----------
     points
-        One row a point, or a vector of numbers.
+        One row per point, or a vector of numbers.
     size
-        How many points to keep. All are used where there are so many distinct points, except where several lose their
-        last weight at once, as may happen on grids.
+        The number of points to keep. Exactly this many are kept if there are enough distinct points, except where
+        several lose their last weight at once, which can happen on grids.
     order
-        The highest order of the moments that are matched, of which there may be 10,000; `advise` suggests one.
+        The highest order of the moments to match. It may give at most 10,000 moments; `advise` suggests one.
     weights
-        Of the points, not negative; all 1 unless given. Those below 1e-290 of the largest count as zero.
+        Weights of the points, not negative; all 1 if not given. Those below 1e-290 of the largest count as zero.
     seed
-        Of the k-means clusters. Nothing else is random.
+        Seed of the k-means clusters. Nothing else is random.
     strategy
         `cells` cuts at medians, along the widest side. `kmeans` is the paper's hybrid of k-means and greedy rounds,
         `greedy` its Algorithm 1 with the tightest cluster first: both are slow, for comparison.
@@ -96,17 +101,22 @@ def compress(
         `tree` removes points by halves, `paper` one by one with a singular value decomposition each (its Algorithm 2):
         the same guarantee, a thousand times slower.
     refine
-        Compress in several gentle rounds: about three times the time for about half the error. Only for cells.
+        Compress in several gentle rounds: about three times the time for about half the error. Only with `cells`.
     targets
-        For regression: one row or number a point. Cells are cut in the points alone, and what is matched is
-        what a squared loss depends on: x^a and x^a y up to the order, and y^2.
+        For regression: one row or number per point. Cells are cut in the points alone, and the matched moments are
+        those that a squared loss depends on: x^a and x^a y up to the order, and y^2.
 
     Returns
     -------
     idx
-        Rows of `points`, increasing.
+        Rows of `points`, in increasing order.
     w
-        Their weights, positive, with the sum of all weights.
+        Their weights, positive, with the same sum as the original weights.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or `size` is smaller than the number of moments.
 
     Examples
     --------
@@ -136,7 +146,7 @@ def compress(
         kept, fresh = np.arange(len(data.weights)), data.weights
     else:
         by_tree = strategy == "cells" and reduce == "tree"
-        if not by_tree:  # the others take all moments for independent
+        if not by_tree:  # the other algorithms treat all moments as independent
             require_size(_OWNER, data.dimensions, size, order, data.targets)
         require_few(_OWNER, data.dimensions, order, data.targets, most=_MOST, size=size)
         products = table(data.dimensions, order, data.targets)
@@ -150,7 +160,7 @@ def compress(
 
 
 def _by_tree(data: Merged, size: int, order: int, products: MomentTable, refine: bool) -> tuple[Index, Array]:
-    """As many cells as the independent moments allow; as many as all moments allow if that guess was too low."""
+    """Use as many cells as the independent moments allow; if that guess was too low, as many as all moments allow."""
     for least in dict.fromkeys((*guesses(data.points, size, products), products.moments)):
         if least <= size:
             if refine:

@@ -1,4 +1,4 @@
-"""How far a compressed set's moments are from those of the whole."""
+"""Measure how far the moments of a compressed set are from those of all the points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["moment_error"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_MOST = 1_000_000  # moments: their table then takes 16 MB and a second
+_MOST = 1_000_000  # moments: a table of this size takes 16 MB and a second
 
 
 def moment_error(
@@ -29,7 +29,7 @@ def moment_error(
     targets: ArrayLike | None = None,
     cells: ArrayLike | None = None,
 ) -> float:
-    """The largest relative error of any moment of a compressed set.
+    """Compute the largest relative error of any moment of a compressed set.
 
     A moment is the weighted sum of a product of coordinates about the weighted mean. Its error is divided by the sum of
     the absolute terms, which makes it independent of units and offsets.
@@ -37,18 +37,28 @@ def moment_error(
     Parameters
     ----------
     points, weights, targets
-        What was compressed, as `compress` takes it.
+        The arguments of `compress`.
     idx, w
         The rows kept and their weights.
     order
-        The highest order judged; it may make 1,000,000 moments.
+        The highest order checked; it may give at most 1,000,000 moments.
     cells
-        A whole number for each point. If given, every cell's moments are judged about its own mean, and the worst is
+        An integer per point. If given, each cell's moments are checked about its own mean, and the worst error is
         returned.
+
+    Returns
+    -------
+    float
+        The largest relative error.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or the lengths do not match.
 
     Examples
     --------
-    >>> from winnow.moments import compress
+    >>> from winnow.methods.moments import compress
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> bool(moment_error(x, *compress(x, 100, 3), order=3) < 1e-12)
     True
@@ -58,7 +68,7 @@ def moment_error(
     rows = checks.array("idx", owner, idx, ndim=1)
     if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(x):
         given = f"dtype {rows.dtype}" if rows.dtype.kind not in "iu" else f"{rows.min()} to {rows.max()}"
-        raise InputError(f"idx of {owner} must be rows of points, whole numbers from 0 to {len(x) - 1}; got {given}.")
+        raise InputError(f"idx of {owner} must be rows of points, integers from 0 to {len(x) - 1}; got {given}.")
     after = np.zeros(len(x))
     np.add.at(after, rows, checks.array("w", owner, w, ndim=1, rows=len(rows), dtype=np.float64))
     order = checks.integer("order", owner, order, low=1)
@@ -77,7 +87,7 @@ def moment_error(
 
 
 def _shrunk(table: Array) -> Array:
-    """Coordinates moved and scaled into [-1, 1], so that no product overflows."""
+    """Shift and scale coordinates into [-1, 1], so that no product overflows."""
     middle = table.max(axis=0) / 2 + table.min(axis=0) / 2
     half = table / 2 - middle / 2
     largest = np.abs(half).max(axis=0)
@@ -86,7 +96,7 @@ def _shrunk(table: Array) -> Array:
 
 @compiled
 def _add(total: Array, a: int, term: float) -> None:
-    """Add with compensation: total[a, 1] gathers what rounding takes from total[a, 0]."""
+    """Add with compensation: total[a, 1] collects what rounding takes from total[a, 0]."""
     old = total[a, 0]
     new = old + term
     if abs(old) >= abs(term):

@@ -1,8 +1,8 @@
-"""How many moments there are, and the table by which they are computed.
+"""The number of moments, and the table by which they are computed.
 
-A moment is the weighted sum of a product of coordinates. The table builds each product from a shorter one and one
-coordinate more, so that a point's row costs one multiplication an entry. With targets y the products are x^a and
-x^a y_q for |a| <= order, and y_q^2: all that a squared loss depends on, wherever the model is a polynomial in x.
+A moment is the weighted sum of a product of coordinates. The table builds each product from a shorter one and one more
+coordinate, so that a point's row costs one multiplication per entry. With targets y the products are x^a and
+x^a y_q for |a| <= order, and y_q^2: everything that a squared loss depends on if the model is a polynomial in x.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class MomentTable(NamedTuple):
     Attributes
     ----------
     parent
-        For each product but the first, the one it extends.
+        For each product but the first, the product it extends.
     coordinate
-        The coordinate that it extends it by; targets follow the coordinates of x.
+        The coordinate it is extended by; targets come after the coordinates of x.
     """
 
     parent: NDArray[np.int64]
@@ -35,7 +35,7 @@ class MomentTable(NamedTuple):
 
     @property
     def moments(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         return len(self.parent)
 
 
@@ -45,16 +45,26 @@ def count(m: int, order: int, targets: int = 0) -> int:
 
 
 def feasible_size(m: int, order: int, targets: int = 0) -> int:
-    """The number of points that always suffice to match all moments up to an order.
+    """Return the number of points that always suffice to match all moments up to an order.
 
     Parameters
     ----------
     m
-        Dimensions of a point.
+        The dimension of a point.
     order
-        The highest order matched.
+        The highest order to match.
     targets
-        Targets of the loss-aware basis, as `compress` takes them.
+        The number of targets, if `compress` is given targets.
+
+    Returns
+    -------
+    int
+        The number of moments.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
 
     Examples
     --------
@@ -68,7 +78,7 @@ def feasible_size(m: int, order: int, targets: int = 0) -> int:
 
 
 def fitting_order(m: int, size: int, targets: int = 0) -> int:
-    """The largest order whose moments `size` points can match; 0 if not even the first."""
+    """Return the largest order whose moments `size` points can match; 0 if not even the first."""
     order = 0
     while count(m, order + 1, targets) <= size:
         order += 1
@@ -76,7 +86,7 @@ def fitting_order(m: int, size: int, targets: int = 0) -> int:
 
 
 def require_size(owner: str, m: int, size: int, order: int, targets: int) -> None:
-    """Refuse a size below the number of moments, saying what would do."""
+    """Raise if the size is below the number of moments, and say what would work."""
     least = count(m, order, targets)
     if size >= least:
         return
@@ -94,7 +104,7 @@ def require_size(owner: str, m: int, size: int, order: int, targets: int) -> Non
 
 
 def require_few(owner: str, m: int, order: int, targets: int, *, most: int, size: int | None = None) -> None:
-    """Refuse an order with more moments than can be held, before anything of that size is made."""
+    """Raise if an order has more moments than fit in memory, before anything of that size is allocated."""
     moments = count(m, order, targets)
     if moments <= most:
         return
@@ -109,7 +119,7 @@ def require_few(owner: str, m: int, order: int, targets: int, *, most: int, size
 
 
 def _told(number: int) -> str:
-    """A whole number, or its size if nobody would read all its digits."""
+    """Format an integer; a very long one by its order of magnitude."""
     return str(number) if number < 10**15 else f"about 10^{int(number.bit_length() * log10(2))}"
 
 

@@ -1,12 +1,12 @@
-"""Which weights can be taken away: the null vectors of a moment matrix, and the walk along them.
+"""Which weights can be removed: the null vectors of a moment matrix, and the walk along them.
 
 Rows are points (or groups of them) times their weights, columns are moments, each divided by its size, so that an entry
-says how much of a moment a point carries. A null vector u (u^T rows = 0) tells how weights may change: row i is
-multiplied by 1 - t u_i, for any t, and no moment notices. With t = 1 / u_j for the largest |u_j| no weight turns
-negative and row j is gone.
+says how much a point contributes to a moment. A null vector u (u^T rows = 0) tells how weights may change: multiplying
+row i by 1 - t u_i, for any t, changes no moment. With t = 1 / u_j for the largest |u_j| no weight becomes negative
+and row j is removed.
 
-Null vectors come from elimination with rows and columns pivoted: the row with the most left goes next, by its largest
-entry. That reveals the rank, whatever makes the matrix singular, and costs a third of a pivoted QR. Everything
+Null vectors come from elimination with row and column pivoting: the row with the largest remainder goes next, by its
+largest entry. That reveals the rank, whatever makes the matrix singular, and costs a third of a pivoted QR. Everything
 is relative to a row's weight and to a moment's size, so weights over many decades and far outliers lose no digits.
 """
 
@@ -22,15 +22,15 @@ __all__ = ["factorise", "lighten", "solve_left"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_RANK = 1e-13  # what is left of a row, beside a large row, below which it counts as a combination of those taken
-_LARGE = 8  # one row in so many may be larger than the large row: beside an outlier's all others would be rounding
-_GONE = 1e-15  # of its weight, below which a row is gone
+_RANK = 1e-13  # a row whose remainder, relative to a large row, is below this is a combination of those taken
+_LARGE = 8  # one row in this many may exceed the large row: relative to an outlier all others would be rounding
+_GONE = 1e-15  # relative to its weight: below it, a row is removed
 _FLAT = 1e-14  # an entry of a null vector that may be rounding
 
 
 @summing
 def _subtract(row: Array, factor: float, pivot: Array) -> float:
-    """Take `factor` times the pivot from the row; return the sum of squares left."""
+    """Subtract `factor` times the pivot from the row; return the remaining sum of squares."""
     total = 0.0
     for j in range(row.size):
         value = row[j] - factor * pivot[j]
@@ -105,7 +105,7 @@ def solve_left(rows: Array, rank: int, order: Index, columns: Index, right: Arra
 
 @compiled
 def _null_vectors(rows: Array, rank: int) -> Array:
-    """From the factors, one null vector a row beyond the rank: that row less what it is made of."""
+    """From the factors, one null vector per row beyond the rank: that row minus its combination of the others."""
     count = len(rows)
     vectors = np.zeros((count - rank, count))
     for i in range(rank, count):
@@ -121,7 +121,7 @@ def _null_vectors(rows: Array, rank: int) -> Array:
 
 @compiled
 def _clear(vectors: Array, chosen: int, last: int, j: int, scale: Array, score: Array) -> None:
-    """Make entry j of the other vectors zero by the chosen one, which then leaves: it is put last."""
+    """Make entry j of the other vectors zero using the chosen one, which is then moved to the end."""
     pivot = vectors[chosen]
     for k in range(last + 1):
         if k != chosen:
@@ -135,7 +135,7 @@ def _clear(vectors: Array, chosen: int, last: int, j: int, scale: Array, score: 
 
 @compiled
 def _step(vector: Array, share: Array, scale: Array, dying: Index) -> int:
-    """Move along a null vector until a row is gone; write down which are, that row first, and return how many."""
+    """Move along a null vector until a row is removed; list the removed rows, that row first, and return how many."""
     j, largest = 0, 0.0
     for i in range(share.size):
         size = abs(vector[i]) * scale[i]
@@ -160,7 +160,7 @@ def _step(vector: Array, share: Array, scale: Array, dying: Index) -> int:
 
 @compiled
 def _retire(vectors: Array, last: int, i: int, scale: Array, score: Array) -> int:
-    """See to it that no vector brings back row i, which may use up one of them; return the last that is left."""
+    """Make sure that no vector restores row i, which may use up one of them; return the last that is left."""
     chosen, largest = -1, _FLAT
     for k in range(last + 1):
         if abs(vectors[k, i]) > largest:
@@ -174,7 +174,7 @@ def _retire(vectors: Array, last: int, i: int, scale: Array, score: Array) -> in
 
 @compiled
 def _walk(vectors: Array, share: Array, target: int) -> int:
-    """Use up null vectors, the one that reaches farthest first, until `target` rows are left; return how many are."""
+    """Use up null vectors, the longest step first, until `target` rows are left; return how many are left."""
     alive, last = share.size, len(vectors) - 1
     scale, score = np.ones(alive), np.empty(last + 1)
     dying = np.empty(alive, np.int64)
@@ -195,9 +195,9 @@ def _walk(vectors: Array, share: Array, target: int) -> int:
 
 @compiled
 def lighten(rows: Array, target: int) -> tuple[Array, int]:
-    """Take rows away until `target` are left or those left are independent; rows are overwritten.
+    """Remove rows until `target` are left or those left are independent; rows are overwritten.
 
-    Returns what each row's weight is to be multiplied by (0 where it is gone), and how many are left.
+    Returns the factor for each row's weight (0 if removed), and how many rows are left.
     """
     rank, order, _ = factorise(rows)
     alive, share = len(rows), np.ones(len(rows))

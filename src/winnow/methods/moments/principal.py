@@ -1,4 +1,4 @@
-"""Points in their widest directions: what is left of many dimensions when only a few can be matched."""
+"""Project points on their widest directions, when only a few of many dimensions can be matched."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["FLAT", "principal"]
 
 Array = NDArray[np.float64]
 
-FLAT = 1e-12  # a direction in which points differ by less, beside the widest, is rounding
+FLAT = 1e-12  # a direction whose spread, relative to the widest, is smaller is rounding
 
 
 def principal(points: Array, dims: int | None = None, weights: Array | None = None) -> tuple[Array, float]:
-    """Coordinates along the principal directions, widest first, and the share of the spread that lies in them.
+    """Return coordinates along the principal directions, widest first, and the share of the spread in them.
 
     Spread is the weighted mean squared distance from the mean. Directions in which the points do not differ are left
     out. Signs are such that a direction's largest entry is positive, so that equal points give equal coordinates.
@@ -21,11 +21,11 @@ def principal(points: Array, dims: int | None = None, weights: Array | None = No
     Parameters
     ----------
     points
-        One a row.
+        One per row.
     dims
-        How many directions at most; all in which the points differ if None.
+        The maximum number of directions; None takes all in which the points differ.
     weights
-        Of the points; equal if None.
+        Weights of the points; equal if None.
     """
     share = np.full(len(points), 1.0 / len(points)) if weights is None else weights / weights.sum()
     centred = points - share @ points
@@ -41,5 +41,5 @@ def principal(points: Array, dims: int | None = None, weights: Array | None = No
 
 
 def _squared(rows: Array) -> Array:
-    """Few rows with the same directions and spread: the triangle of a QR factorisation."""
+    """Reduce to few rows with the same directions and spread: the triangle of a QR factorisation."""
     return rows if len(rows) <= rows.shape[1] else np.asarray(np.linalg.qr(rows, mode="r"))

@@ -1,4 +1,4 @@
-"""How many moments are independent, guessed from a few points before any cell is cut."""
+"""Guess how many moments are independent, from a few points, before any cell is cut."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["guesses"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_SAMPLE = 4  # points a moment
-_NEAR = 4.0  # times the median distance from the median: beyond it lie outliers
+_SAMPLE = 4  # points per moment
+_NEAR = 4.0  # times the median distance from the median: points beyond it are outliers
 
 
 def guesses(points: Array, size: int, products: MomentTable) -> tuple[int, ...]:
-    """The number of independent moments, the more careful guess first; `size` + 1 stands for any more than `size`.
+    """Return guesses of the number of independent moments, the more careful first; `size` + 1 means more than `size`.
 
-    A far outlier carries all of the higher moments, beside which those of the other points vanish: among all points few
-    moments look independent, and in the cells many more are. So a second guess leaves outliers out.
+    A far outlier dominates the higher moments, and those of the other points vanish next to it: over all points few
+    moments look independent, but within cells many more are. So a second guess leaves outliers out.
     """
     if products.moments > size and _rank(points, size + 1, products) > size:
         return (size + 1,)
@@ -30,7 +30,7 @@ def guesses(points: Array, size: int, products: MomentTable) -> tuple[int, ...]:
     if rank in (products.moments, min(many, len(points))):
         return (rank,)
     near = _near(points)
-    if len(near) <= rank:  # too few to say more
+    if len(near) <= rank:  # too few for a better guess
         return (rank,)
     return tuple(dict.fromkeys((max(rank, _rank(points[near], many, products)), rank)))
 
@@ -41,7 +41,7 @@ def _rank(points: Array, many: int, products: MomentTable) -> int:
 
 
 def _near(points: Array) -> Index:
-    """Points that are no outlier in any coordinate; a coordinate of which over half are equal has none."""
+    """Points that are not outliers in any coordinate; a coordinate where over half are equal has no outliers."""
     distance = np.abs(points - np.median(points, axis=0))
     usual = np.median(distance, axis=0)
     usual[usual == 0.0] = np.inf

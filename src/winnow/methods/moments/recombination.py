@@ -1,10 +1,10 @@
 """Recombination in one cell: the same moments on as few points as there are independent moments.
 
-The tree of Tchernychova and Lyons: put the points into a few more groups than there are moments, take groups away until
-as many are left as moments, go on with the points of those that are left. Each round costs one small factorisation
-and about halves the points. Moments are taken about the cell's mean and each is measured by the sum of its absolute
-terms, so neither an offset nor an outlier costs digits. At the end the weights are corrected by what rounding has
-left over.
+The tree of Tchernychova and Lyons: put the points into a few more groups than there are moments, remove groups until
+as many are left as moments, and continue with the points of the remaining groups. Each round costs one small
+factorisation and about halves the points. Moments are about the cell's mean and each is measured by the sum of its
+absolute terms, so neither an offset nor an outlier costs digits. At the end the weights are corrected for the
+accumulated rounding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _products(point: Array, centre: Array, products: MomentTable, out: Array) ->
 
 @compiled
 def _frame(points: Array, weights: Array, members: Index, products: MomentTable) -> tuple[Array, Array]:
-    """The cell's weighted mean, and one over the sum of a moment's absolute terms (0 where there are none)."""
+    """The cell's weighted mean, and the inverse of the sum of each moment's absolute terms (0 where that is 0)."""
     dimension = points.shape[1]
     centre, total = np.zeros(dimension), 0.0
     for i in members:
@@ -70,7 +70,7 @@ def _gather(
 
 @compiled
 def _correct(rows: Array, weights: Array, moments: Array) -> None:
-    """Change the weights of independent points by what the moments are off; `rows` are their terms."""
+    """Correct the weights of independent points for the remaining error of the moments; `rows` are their terms."""
     n = len(weights)
     factors = rows.copy()
     rank, order, columns = factorise(factors)
@@ -97,7 +97,7 @@ def _correct(rows: Array, weights: Array, moments: Array) -> None:
 def reduce_cell(
     points: Array, weights: Array, members: Index, products: MomentTable, quota: int, spare: int
 ) -> tuple[Index, Array]:
-    """Take points away until `quota` are left, or as many as are independent if that is more.
+    """Remove points until `quota` are left, or as many as are independent if that is more.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def reduce_cell(
     products
         The table of products.
     quota
-        How many points may stay.
+        The number of points that may stay.
     spare
         How many more groups than that a round makes.
     """
@@ -142,8 +142,9 @@ def reduce_cell(
         kept, own = kept[:fewer], own[:fewer]
     rows = np.empty((len(kept), products.parent.size))
     _gather(points, kept, own, centre, size, products, rows)
-    # Of 936 hard cases (1 to 4 dimensions, orders 1 to 6) one is above 1e-12, 30,000 points of heavy tails with weights
-    # over 12 decades: 1.3e-12, with this and without. In a few others it gains a digit, from 1e-13 at most.
+    # Of 936 hard cases (1 to 4 dimensions, orders 1 to 6) one is above 1e-12: 30,000 points with heavy tails and
+    # weights over 12 decades, 1.3e-12 with this correction and without. In a few others it gains a digit, from 1e-13
+    # at most.
     _correct(rows, own, moments)
     own *= total / own.sum()
     return kept, own
@@ -153,10 +154,10 @@ def reduce_cell(
 def reduce_cells(
     points: Array, weights: Array, members: Index, starts: Index, quotas: Index, products: MomentTable, spare: int
 ) -> tuple[Index, Array]:  # fmt: skip
-    """Reduce every cell to its quota; what one cell leaves of it (where several points went at once) another may use.
+    """Reduce every cell to its quota; what one cell leaves unused (where several points went at once) another may use.
 
-    Cell c has the members starts[c] : starts[c + 1]. More points than all the quotas come back where a cell had more
-    independent ones than its own.
+    Cell c has the members starts[c] : starts[c + 1]. More points than the sum of the quotas are returned if a cell had
+    more independent points than its quota.
     """
     cells = len(quotas)
     kept, fresh, counts = members.copy(), np.empty(len(members)), np.zeros(cells, np.int64)
@@ -182,7 +183,7 @@ def reduce_cells(
 
 @compiled
 def terms(points: Array, weights: Array, members: Index, products: MomentTable) -> Array:
-    """One row a member: its products about the cell's mean, each divided by the sum of its absolute terms."""
+    """One row per member: its products about the cell's mean, each divided by the sum of its absolute terms."""
     centre, size = _frame(points, weights, members, products)
     rows = np.empty((len(members), products.parent.size))
     _gather(points, members, np.ones(len(members)), centre, size, products, rows)
@@ -191,6 +192,6 @@ def terms(points: Array, weights: Array, members: Index, products: MomentTable) 
 
 @compiled
 def sample_rank(points: Array, products: MomentTable) -> int:
-    """How many moments of these points, all of one weight, are independent; a far outlier among them hides some."""
+    """The number of independent moments of these points, all of one weight; a far outlier among them hides some."""
     rank, _, _ = factorise(terms(points, np.ones(len(points)), np.arange(len(points)), products))
     return rank

@@ -1,4 +1,4 @@
-"""The cells of `compress`: one round straight to the size, or several gentle ones that cost more and err less."""
+"""The cells of `compress`: one round directly to the size, or several gentle ones that are slower and more accurate."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["in_gentle_rounds", "in_one_round"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_OVERFULL = 1.25  # points of a gentle round's cell for each that stays
-_ENOUGH = 0.5  # of the points that a round should take away
-_FIRST = 4  # a first round leaves this many times the size
+_OVERFULL = 1.25  # points in a gentle round's cell per point that stays
+_ENOUGH = 0.5  # of the points that a round should remove
+_FIRST = 4  # the first round leaves this many times the size
 
 
 def in_one_round(
     data: Merged, weights: Array, size: int, products: MomentTable, least: int, reduce: Reduce | None = None
 ) -> tuple[Index, Array]:
-    """Cells that keep `least` points or a few more, `size` in all; reduced by the tree unless another way is given."""
+    """Use cells that keep `least` points or a few more, `size` in all; reduced by the tree if `reduce` is not given."""
     cells = size // least
     members, starts = split(np.ascontiguousarray(data.places.T), cells)
     quotas = np.diff(size * np.arange(cells + 1) // cells)
@@ -34,10 +34,10 @@ def in_one_round(
 
 
 def in_gentle_rounds(data: Merged, size: int, products: MomentTable, least: int) -> tuple[Index, Array]:
-    """Down to four times the size at once, then by rounds of cells a little overfull; the last takes what is left over.
+    """Reduce to four times the size at once, then in rounds of slightly overfull cells; the last removes the rest.
 
-    Points that go from a small cell leave neighbours behind that next round share a cell with others, so no border
-    between cells lasts. The last round takes from the tightest cells.
+    When a small cell loses points, their neighbours share a cell with other points in the next round, so no border
+    between cells persists. The last round removes points from the tightest cells.
     """
     weights = data.weights.copy()
     alive = np.arange(len(weights))
@@ -57,7 +57,7 @@ def in_gentle_rounds(data: Merged, size: int, products: MomentTable, least: int)
         if before - len(alive) <= _ENOUGH * (before - quotas.sum()):
             if len(starts) == 2:
                 break
-            full *= 2  # more moments are independent than were guessed: rounds of small cells would never end
+            full *= 2  # more moments are independent than guessed: rounds of small cells would never end
         weights[alive] = fresh
         order = np.argsort(alive)
         alive = alive[order]
@@ -65,7 +65,7 @@ def in_gentle_rounds(data: Merged, size: int, products: MomentTable, least: int)
 
 
 def _shares(x: Array, starts: Index, least: int, excess: int) -> Index:
-    """How many points each cell keeps: `least`, the tightest cells first, until the excess is used up."""
+    """The number of points each cell keeps: `least`, the tightest cells first, until the excess is used up."""
     counts = np.diff(starts)
     width = np.maximum.reduceat(x, starts[:-1]) - np.minimum.reduceat(x, starts[:-1])
     tight = np.argsort((width**2).sum(axis=1), kind="stable")

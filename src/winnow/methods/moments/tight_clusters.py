@@ -1,9 +1,9 @@
 """The paper's ways to find points that lie close together: k-means rounds, and the tightest cluster first.
 
-Algorithm 1 leaves the clusters open. Theorem 4 is proved for the greedy choice: of all clusters of one point more than
-there are moments take the tightest, remove one point, look again. The paper's experiments take k-means clusters while
-there are many points and are greedy near the end (appendix C). Both are here for comparison, on nearest neighbours from
-a kd-tree; "the tightest" is sought among the neighbourhoods of points, several disjoint ones in one sweep.
+Algorithm 1 does not specify the clusters. Theorem 4 is proved for the greedy choice: of all clusters with one point
+more than there are moments take the tightest, remove one point, repeat. The paper's experiments use k-means clusters
+while there are many points and are greedy near the end (appendix C). Both are here for comparison, on nearest
+neighbours from a kd-tree; "the tightest" is sought among the neighbourhoods of points, several disjoint ones per sweep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Index = NDArray[np.int64]
 Reduce = Callable[[Array, Index, int], tuple[Index, Array]]
 
 _ROOMY = 2  # clusters of k-means hold this many times the points that stay
-_NEAR = 1.1  # k-means stops at this many times the size asked for
+_NEAR = 1.1  # k-means stops at this many times the requested size
 _STEPS = 10  # of Lloyd's iteration
 
 
@@ -58,7 +58,7 @@ def in_rounds_of_kmeans(data: Merged, size: int, moments: int, seed: int, reduce
 
 
 def greedily(data: Merged, size: int, moments: int, reduce: Reduce) -> tuple[Index, Array]:
-    """Take one point at a time out of the tightest cluster."""
+    """Remove one point at a time from the tightest cluster."""
     x = data.places
     return _tightest_first(x, data.weights.copy(), np.arange(len(x)), size, moments, reduce)
 
@@ -89,7 +89,8 @@ def _tightest_first(
 
 
 def _kmeans(x: Array, clusters: int, generator: np.random.Generator) -> Index:
-    """Lloyd's iteration from points drawn at random; the nearest centre is found by a kd-tree."""
+    """Lloyd's iteration from random points; a kd-tree finds the nearest centre."""
+
     centres = x[generator.choice(len(x), clusters, replace=False)]
     labels = np.zeros(len(x), np.int64)
     for _ in range(_STEPS):

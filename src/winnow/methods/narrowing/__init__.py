@@ -1,7 +1,8 @@
-"""Narrowing: hidden vectors with fewer neurons, each of which counts for several, that train like the wide ones.
+"""Narrowing: make hidden layers narrower so that the network computes and trains like the wide one.
 
-`narrow` is the door. `fold` makes the result plain for export, `restore` builds it again from saved weights, and
-`find_pairs` says beforehand which layers of a model can be narrowed and why others cannot.
+Each remaining neuron counts for several of the wide network. `narrow` is the function to call. `fold` turns the result
+into a plain network for export, `restore` rebuilds it from saved weights, and `find_pairs` tells in advance which
+layers of a model can be narrowed, and why others cannot.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Layers that know how many neurons of the wide network each neuron of the narrow one stands for.
+"""Layers that know how many neurons of the wide network each neuron of the narrow one represents.
 
-A hidden neuron j that stands for c_j neurons adds c_j v_j s(w_j x + b_j) to the next layer. The counts are a buffer of
-the layer that reads the hidden vector, where they multiply what comes in: an activation may be a function, or one
-module used in many places, and could not hold them. In the wide network each of the c_j copies has its own w, b and v,
-and the gradient of each is 1/c_j of what the narrow network's loss gives. So the gradients of w_j, b_j and v_j are
-divided by c_j on their way to the parameter, inside the graph: whatever optimiser works coordinate by coordinate, its
-momentum, second moments and weight decay included, then does to the neuron what it does to every copy.
+A hidden neuron j that represents c_j neurons adds c_j v_j s(w_j x + b_j) to the next layer. The counts are a buffer of
+the layer that reads the hidden vector, where they multiply its input: an activation may be a function, or one module
+used in many places, and could not hold them. In the wide network each of the c_j copies has its own w, b and v, and the
+gradient of each is 1/c_j of the narrow network's. So the gradients of w_j, b_j and v_j are divided by c_j on their way
+to the parameter, inside the graph. Any optimiser that works coordinate by coordinate, including its momentum, second
+moments and weight decay, then moves the neuron as it would move every copy.
 
-The weight of a layer between two narrowed vectors is divided by both counts. A layer finds those of the vector it
-writes in the layer that reads it, to which it holds a reference that is no submodule: names in the `state_dict` stay
-those of the plain layers, with `counts` added, and `deepcopy` and `to` keep the two together.
+The weight of a layer between two narrowed vectors is divided by both counts. A layer finds the counts of the vector it
+writes in the layer that reads it. It holds a reference to that layer which is not a submodule: names in the
+`state_dict` stay those of the plain layers, plus `counts`, and `deepcopy` and `to` keep the two together.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["PLAIN", "CountedLayer", "CountedLinear", "attach", "detach"]
 
 
 class _Shared(torch.autograd.Function):
-    """A parameter times the counts of its inputs, whose gradient is that of one copy.
+    """A parameter times the counts of its inputs, with the gradient of a single copy.
 
-    Multiplying by the counts of the inputs would multiply the gradient by them too, and the rule divides it again;
-    neither is done. What is left is the division by the counts of the outputs. Forward mode has no copies to speak of:
-    it gives the derivative of what is computed.
+    Multiplying by the counts of the inputs would multiply the gradient by them too, and the rule divides by them again;
+    neither is done. What remains is the division by the counts of the outputs. In forward mode there are no copies: it
+    gives the derivative of what is computed.
 
-    Counts may be more precise than the parameter, and the result has its type again.
+    Counts may be more precise than the parameter; the result has the parameter's type.
     """
 
     generate_vmap_rule = True
@@ -58,23 +58,22 @@ class _Shared(torch.autograd.Function):
 
 
 class CountedLayer(nn.Module):
-    """What the counted layers have in common; mixed into torch's own layers.
+    """Common base of the counted layers; mixed into torch's own layers.
 
     Attributes
     ----------
     counts
-        How many neurons (or channels) of the wide network each incoming one stands for; none if what comes in was not
-        narrowed.
+        How many neurons (or channels) of the wide network each input represents; None if the input was not narrowed.
     reader
-        The layer that reads what this one writes, in a tuple so that it is no submodule; empty if that vector was not
+        The layer that reads this layer's output, in a tuple so that it is not a submodule; empty if that vector was not
         narrowed.
     shared
-        Whether gradients are those of one copy; only comparisons want anything else.
+        Whether gradients are those of a single copy; False only for comparisons.
     """
 
     counts: Tensor | None
     weight: Tensor
-    bias: Any  # a parameter or none, which torch's own layers declare each in another way
+    bias: Any  # a parameter or None, which each of torch's own layers declares in a different way
     reader: tuple[CountedLayer, ...]
     shared: bool
 
@@ -83,7 +82,7 @@ class CountedLayer(nn.Module):
         shape = [1] * self.weight.dim()
         before = after = None
         if self.counts is not None:
-            # One column an input of a linear layer that reads flattened channels: each channel fills several.
+            # A linear layer that reads flattened channels has several columns per channel.
             each = self.weight.shape[1] // self.counts.numel()
             before = _precise(self.counts, self.weight).repeat_interleave(each).view(1, -1, *shape[2:])
         if self.reader and self.reader[0].counts is not None:
@@ -97,7 +96,7 @@ class CountedLayer(nn.Module):
         return weight, bias
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
-        """What `to`, `half` and the like do; counts stay precise enough for those of the widest layers."""
+        """Like torch's, for `to`, `half` and so on; counts stay precise enough for the widest layers."""
         counts = self.counts
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if counts is not None and self.counts is not None and self.counts.dtype.itemsize < torch.float32.itemsize:
@@ -105,7 +104,7 @@ class CountedLayer(nn.Module):
         return self
 
     def extra_repr(self) -> str:
-        """Torch's own line, with whether inputs and outputs are counted."""
+        """Torch's own line, plus whether inputs and outputs are counted."""
         parts = [*(["inputs"] if self.counts is not None else []), *(["outputs"] if self.reader else [])]
         return f"{super().extra_repr()}, counted={'+'.join(parts)}"
 
@@ -155,19 +154,19 @@ PLAIN = tuple(COUNTED)
 
 
 def attach(first: nn.Module, second: nn.Module, counts: Tensor, shared: bool) -> None:
-    """Make a pair of layers count, in place: hooks and whatever else hangs on them stays."""
+    """Make a pair of layers count, in place, so that their hooks and attributes stay."""
     reader, writer = _counted(second, shared), _counted(first, shared)
     reader.register_buffer("counts", _precise(counts.detach(), reader.weight).clone())
     writer.reader = (reader,)
 
 
 def _precise(counts: Tensor, weight: Tensor) -> Tensor:
-    """Counts where the weight is, of its type but at least float32: half a precision ends at 65,504."""
+    """Counts on the weight's device, of its type but at least float32: half precision ends at 65,504."""
     return counts.to(weight.device, torch.promote_types(weight.dtype, torch.float32))
 
 
 def detach(layer: CountedLayer) -> None:
-    """Turn a counted layer into a plain one, in place, with the counts of its inputs folded into the weight."""
+    """Turn a counted layer into a plain one, in place, by folding the counts of its inputs into the weight."""
     layer.shared = False
     with torch.no_grad():
         layer.weight.copy_(layer.effective()[0])

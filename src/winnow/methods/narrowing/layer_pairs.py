@@ -1,9 +1,9 @@
-"""Which layers of a model can be narrowed: pairs of layers with nothing but single neurons between them.
+"""Which layers of a model can be narrowed: pairs of layers with only neuron-wise operations between them.
 
-A pair is found in the model's graph, as torch.fx traces it: a linear layer or convolution, then an activation and
-whatever else treats each neuron or channel by itself, then the layer that reads it, with no other reader in between.
-The feed-forward block of torch's own transformer layers is such a pair, which the tracer does not look into; it is
-known by its class.
+A pair is found in the model's graph, as traced by torch.fx: a linear layer or convolution, then an activation and
+other operations that treat each neuron or channel separately, then the layer that reads it, with no other reader. The
+feed-forward block of torch's own transformer layers is such a pair; the tracer does not look into it, so it is
+recognised by its class.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Pair:
     Attributes
     ----------
     first, second
-        Names of the layer that writes the hidden vector and of the one that reads it.
+        Names of the layer that writes the hidden vector and of the layer that reads it.
     width
-        Neurons, or channels, of the hidden vector.
+        The number of neurons, or channels, of the hidden vector.
     smooth
-        Whether all activations between them are.
+        Whether all activations between the layers are smooth.
     dropout
-        The highest rate of the dropouts between them.
+        The highest rate of the dropouts between the layers.
     dropouts
-        Names of the dropout modules between them; empty for one that is a function call, or is used elsewhere too.
+        Names of the dropout modules between the layers; empty if a dropout is a function call or is used elsewhere too.
     """
 
     first: str
@@ -55,7 +55,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Found:
-    """The pairs of a model in the order of its forward pass, and why other layers start none."""
+    """The pairs of a model in the order of its forward pass, and the reason why each other layer starts none."""
 
     pairs: tuple[Pair, ...]
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -69,8 +69,22 @@ def find_pairs(model: nn.Module, layers: Sequence[str] | None = None) -> Found:
     model
         A network of plain torch layers.
     layers
-        Names of first layers, or patterns of names such as `blocks.*.mlp.fc1`. A model that cannot be traced as a
-        whole is then traced in the largest part that holds the layer and can be.
+        Names of first layers, or patterns of names such as `blocks.*.mlp.fc1`. If the whole model cannot be traced,
+        the largest traceable part that contains the layer is used.
+
+    Returns
+    -------
+    Found
+        The pairs, and the reasons why other layers cannot be narrowed.
+
+    Raises
+    ------
+    InputError
+        If the model is not a torch module with weights, or was narrowed already.
+    UnknownNameError
+        If a name matches no layer.
+    NotDefinedError
+        If a named layer cannot be narrowed, or the model cannot be traced.
 
     Examples
     --------
@@ -114,7 +128,7 @@ def known_layers(model: nn.Module) -> list[str]:
 
 
 def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[str]:
-    """The known names that the patterns stand for, each once; a pattern without one is refused."""
+    """Return the known names that match the patterns, each once; raise for a pattern that matches none."""
     if isinstance(patterns, str) or not all(isinstance(item, str) for item in patterns):
         raise InputError(f"{owner} must be names of layers, in a list; got {patterns!r}.")
     found: dict[str, None] = {}
@@ -127,7 +141,7 @@ def matching(owner: str, patterns: Iterable[str], known: Sequence[str]) -> list[
 
 
 def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair], unfit: Mapping[str, str]) -> Found:
-    """All pairs of a model that is traced as a whole, and those of its transformer blocks but the unfit."""
+    """All pairs of a model that is traced as a whole, and those of its transformer blocks except the unfit."""
     refused = dict(unfit)
     try:
         graph = _traced(modules[""])
@@ -147,14 +161,14 @@ def _everywhere(modules: Mapping[str, nn.Module], blocks: Mapping[str, Pair], un
             continue
         if pair is not None:
             found[name] = pair
-    # A transformer layer that is the model itself is traced into as well; its class knows better.
+    # A transformer layer that is the model itself is also traced into; its class gives the better answer.
     return Found(
         tuple({**found, **blocks}.values()), {name: why for name, why in refused.items() if name not in blocks}
     )
 
 
 def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
-    """The pair that a named layer starts, from the largest part around it that can be traced."""
+    """The pair that a named layer starts, from the largest traceable part around it."""
     parts = name.split(".")
     failures = []
     for depth in range(len(parts)):
@@ -168,10 +182,10 @@ def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
         inner = dict(modules[path].named_modules())
         nodes = [node for node in graph.nodes if node.op == "call_module" and node.target == name.removeprefix(start)]
         if not nodes:
-            raise Refused(f"the forward pass of {path or 'the model'} does not call it as a layer of its own")
+            raise Refused(f"the forward pass of {path or 'the model'} does not call it as a separate layer")
         pair = _from(nodes[0], graph, inner)
         if pair is None:
-            raise Refused("no layer reads what it writes, after an activation")
+            raise Refused("no layer reads its output after an activation")
         within = tuple(one and start + one for one in pair.dropouts)
         pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within)
         for end in (pair.first, pair.second):
@@ -189,7 +203,7 @@ def _traced(module: nn.Module) -> fx.Graph:
 
 
 def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> Pair | None:
-    """The pair that starts at a layer's call; none if what it writes is not a hidden vector at all."""
+    """The pair that starts at a layer's call; None if its output is not a hidden vector."""
     first = str(node.target)
     steps: list[Step] = []
     here = node
@@ -222,11 +236,11 @@ def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> P
 
 
 def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
-    """Refuse two layers whose hidden vector is not a row of exchangeable neurons, or whose weights others use."""
+    """Raise if the hidden vector is not a row of exchangeable neurons, or the weights are used elsewhere."""
     writer, reader = modules[str(first.target)], modules[str(second.target)]
     kinds = [step.kind for step in steps]
     if "activation" not in kinds:
-        raise Refused(f"no activation stands between it and {second.target}")
+        raise Refused(f"there is no activation between it and {second.target}")
     flat = [at for at, kind in enumerate(kinds) if kind in ("flatten", "mean")]
     if isinstance(writer, nn.Linear) and (not isinstance(reader, nn.Linear) or flat or "pool" in kinds):
         raise Refused(f"pooling, flattening or a convolution after it mixes its neurons before {second.target}")
@@ -237,20 +251,20 @@ def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, mo
         within_channels(steps, len(writer.kernel_size), flat[0] if flat else len(steps))
     if isinstance(reader, nn.Linear) and reader.in_features % _outputs(writer):
         raise Refused(
-            f"the {reader.in_features} inputs of {second.target} are no multiple of its {_outputs(writer)} outputs"
+            f"the {reader.in_features} inputs of {second.target} are not a multiple of its {_outputs(writer)} outputs"
         )
     for node in (first, second):
         _own(str(node.target), graph, modules)
 
 
 def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
-    """Refuse a layer that is not plain, or whose weights something else uses too."""
+    """Raise if a layer is not plain, or its weights are used elsewhere too."""
     layer = modules[name]
     not_hooked(name, modules)
     if type(layer) not in PLAIN or "weight" not in layer._parameters:
         raise Refused(f"{name} is not a plain layer that holds its own weight ({type(layer).__name__})")
     if getattr(layer, "groups", 1) != 1:
-        raise Refused(f"{name} is a convolution in groups, whose channels cannot be exchanged")
+        raise Refused(f"{name} is a grouped convolution, whose channels cannot be exchanged")
     calls = [node for node in graph.nodes if node.op == "call_module" and modules[str(node.target)] is layer]
     if len(calls) > 1:
         raise Refused(f"{name} is used {len(calls)} times")
@@ -260,7 +274,7 @@ def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
 
 
 def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
-    """Refuse parameters that stand under another name too."""
+    """Raise if parameters also appear under another name."""
     own = {id(value) for value in modules[name].parameters()}
     for other, layer in modules.items():
         if layer is not modules[name] and own & {id(value) for value in layer.parameters(recurse=False)}:
@@ -268,7 +282,7 @@ def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
 
 
 def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[str, str]]:
-    """The feed-forward pairs of torch's own transformer layers by their first layer, and why some are none."""
+    """The feed-forward pairs of torch's transformer layers, by first layer, and why some of them are not pairs."""
     found, unfit = {}, {}
     for name, block in modules.items():
         if not isinstance(block, BLOCKS) or type(block)._ff_block not in [kind._ff_block for kind in BLOCKS]:
@@ -279,7 +293,7 @@ def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[
         first, second, between = (f"{start}{part}" for part in ("linear1", "linear2", "dropout"))
         try:
             if word not in ELEMENTWISE:
-                raise Refused(f"its activation ({word}) need not treat each neuron by itself")
+                raise Refused(f"its activation ({word}) may not treat each neuron separately")
             for end in (first, second):
                 if type(modules[end]) is not nn.Linear:
                     raise Refused(f"{end} is not a plain layer that holds its own weight")

@@ -1,4 +1,4 @@
-"""`narrow`: a network with fewer hidden neurons that computes, and trains, like the wide one."""
+"""`narrow`: a network with fewer hidden neurons that computes and trains like the wide one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["narrow"]
 Width = int | float | Mapping[str, int | float]
 Example = Tensor | tuple[Tensor, ...]
 OWNER = "narrow"
-DRAWS = 5  # random sub-networks that the certificate compares with
+DRAWS = 5  # random sub-networks that the result is compared with
 
 
 def narrow(
@@ -41,48 +41,63 @@ def narrow(
     gradients: str = "counted",
     seed: int = 0,
 ) -> nn.Module:
-    """Make hidden vectors narrower so that the network computes, and trains, like the wide one.
+    """Make hidden vectors narrower so that the network computes and trains like the wide one.
 
-    Neurons of a hidden vector are points (incoming weights, bias, outgoing weights). Moment matching keeps some of
-    them and says how many each stands for. That count multiplies what the neuron sends on, and divides the gradients
-    of its incoming weights, bias and outgoing weights, so that any optimiser that works coordinate by coordinate
-    (SGD with momentum, Adam, AdamW; weight decay too) moves it as it would move each neuron it stands for. What looks
-    at all gradients together, such as clipping by their total norm, sees fewer of them than in the wide network.
+    The neurons of a hidden vector are treated as points (incoming weights, bias, outgoing weights). Moment matching
+    keeps some of them and gives each a count, the number of neurons it represents. The count multiplies the neuron's
+    output and divides the gradients of its incoming weights, bias and outgoing weights. So any optimiser that works
+    coordinate by coordinate (SGD with momentum, Adam, AdamW; with weight decay too) moves it as it would move each
+    neuron it represents. Operations on all gradients together, such as clipping by their total norm, see fewer of
+    them than in the wide network.
 
-    The result is the same kind of module, and `state_dict`, `deepcopy`, `to` and repeated `backward` calls work on it
-    as before; `fold` makes it plain for export and `restore` builds it again from saved weights. Its attribute
-    `narrowed` is a `Narrowed`: what was narrowed how far, and how well.
+    The result is the same kind of module; `state_dict`, `deepcopy`, `to` and repeated `backward` calls work as before.
+    `fold` turns it into a plain network for export and `restore` rebuilds it from saved weights. Its attribute
+    `narrowed` is a `Narrowed`: what was narrowed, by how much, and how well.
 
     Parameters
     ----------
     model
-        A network of linear layers or convolutions with activations in between; it stays as it is. Pairs of layers are
+        A network of linear layers or convolutions with activations in between; it is not changed. Pairs of layers are
         found by tracing it, and in the feed-forward blocks of torch's transformer layers by their class; see
-        `find_pairs`. A norm, a residual or a second reader of the hidden vector rules a pair out.
+        `find_pairs`. A norm, a residual or a second reader of the hidden vector excludes a pair.
     width
-        Neurons to keep: a count for every hidden vector, a fraction, or either by the name of its first layer.
-        Vectors that are no wider are left alone.
+        Neurons to keep: a count for every hidden vector, a fraction, or either per name of its first layer. Vectors
+        that are no wider than this are not changed.
     order
         Highest order of the moments to match. If not given, the one that `winnow.moments.advise` suggests for the
         neurons, the directions, the width and the activation, but 2 rather than 1 where it fits.
     layers
-        Names of the first layers to narrow behind, or patterns of names; all that can be, if not given.
+        Names of the first layers of the pairs to narrow, or patterns of names; if not given, all that can be narrowed.
     dims
         Match moments only in this many directions, those in which neurons differ most. `auto` takes as many as the
-        width allows at the order given, or at order 2: all of them where they fit, which for wide layers they do not,
-        since order 1 alone needs one neuron more than there are directions. None takes all or refuses. The share of
-        the spread that was matched stands in the certificate as `spread_kept`; where it is small, as in a wide network
-        that was not trained, neurons taken at random may do as well, which `example` shows.
+        width allows at the order given, or at order 2. For wide layers that is not all of them, since order 1 alone
+        needs one neuron more than there are directions. None takes all, or raises if they do not fit. The share of the
+        spread that was matched is `spread_kept` in the certificate. Where it is small, as in a wide network that was
+        not trained, random neurons may do as well; `example` shows this.
     dropout
-        What to do about a dropout between the two layers, which would drop all neurons that one stands for at once:
+        What to do about a dropout between the two layers, which would drop all neurons that one represents at once:
         `refuse` the pair, `keep` the dropout and its larger noise, or turn it `off`. In `eval` mode there is no
         difference.
     example
-        Inputs to measure the change of the outputs on, as the model takes them.
+        Inputs on which to measure the change of the outputs, as the model takes them.
     gradients
-        `plain` leaves gradients undivided, to show what the rule is for.
+        `counted`, or `plain` to leave the gradients undivided, for comparison.
     seed
-        Decides whatever is random, such as the sub-networks that outputs on `example` are compared with.
+        Seed of everything random, such as the sub-networks that the outputs on `example` are compared with.
+
+    Returns
+    -------
+    torch.nn.Module
+        The narrow network, a copy.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the width is too small for the moments.
+    UnknownNameError
+        If a name in `layers` or `width` matches no layer.
+    NotDefinedError
+        If nothing can be narrowed, or a named layer cannot.
 
     Examples
     --------
@@ -123,7 +138,7 @@ def narrow(
 
 
 def _why(left: Mapping[str, str]) -> str:
-    """The first few reasons; layers that share one are named together."""
+    """Join the first few reasons; layers with the same reason are named together."""
     layers: dict[str, list[str]] = {}
     for name, reason in left.items():
         layers.setdefault(reason, []).append(repr(name) if name else "the model")
@@ -145,20 +160,20 @@ def _check(order: object, dims: object, dropout: object, gradients: object, seed
 
 
 def _names(model: nn.Module, width: object, layers: Sequence[str] | None) -> Sequence[str] | None:
-    """The first layers asked for by name, if any are."""
+    """The first layers requested by name, if any."""
     if isinstance(width, Mapping) and isinstance(model, nn.Module):
         if layers is not None:
-            raise InputError("layers of narrow must be left out where width names the layers itself.")
+            raise InputError("layers of narrow must not be given if width names the layers.")
         if not width:
             raise InputError("width of narrow must name at least one layer; got an empty mapping.")
         if not all(isinstance(name, str) for name in width):
-            raise InputError(f"width of narrow must be by names of layers, which are strings; got {list(width)!r}.")
+            raise InputError(f"width of narrow must be keyed by layer names, which are strings; got {list(width)!r}.")
         return matching("width of narrow", list(width), known_layers(model))
     return layers
 
 
 def _widths(model: nn.Module, width: object, found: Found) -> list[tuple[Pair, int]]:
-    """How many neurons each pair is to keep."""
+    """The number of neurons each pair keeps."""
     if not isinstance(width, Mapping):
         return [(pair, _count(width, pair.width, "")) for pair in found.pairs]
     known = known_layers(model)
@@ -175,7 +190,7 @@ def _count(width: object, before: int, where: str) -> int:
 def _narrow_one(
     net: nn.Module, pair: Pair, count: int, order: int | None, dims: int | str | None, shared: bool, seed: int
 ) -> NarrowedPair:
-    """Narrow one pair in place; what was narrowed before is part of its neurons now."""
+    """Narrow one pair in place; its neurons already include earlier narrowing."""
     points = objects(net.get_submodule(pair.first), net.get_submodule(pair.second))
     checks.finite(f"weights around {pair.first!r}", "the model", points)
     choice = choose(points, count, order, dims, pair.smooth, seed, pair.first)
@@ -197,7 +212,7 @@ def _narrow_one(
 
 
 def _at_random(model: nn.Module, found: Found, certificate: Narrowed, seed: int) -> list[nn.Module]:
-    """Random sub-networks of the same widths, whose neurons all count the same: what any choice must beat."""
+    """Random sub-networks of the same widths, with equal counts: the baseline for any choice of neurons."""
     made = []
     for draw in range(DRAWS):
         net = copied(model, OWNER)
@@ -211,7 +226,7 @@ def _at_random(model: nn.Module, found: Found, certificate: Narrowed, seed: int)
 
 
 def _change(model: nn.Module, nets: list[nn.Module], example: Example) -> float:
-    """Root mean square change of the outputs, relative to theirs."""
+    """Root mean square change of the outputs, relative to that of the outputs."""
     inputs = example if isinstance(example, tuple) else (example,)
     total = 0.0
     with torch.no_grad(), eval_mode(model):
@@ -228,7 +243,7 @@ def _output(model: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
         output = model(*inputs)
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"example of narrow must be inputs that the model takes; it said: {why}.") from None
+        raise InputError(f"example of narrow must be inputs that the model takes; the model says: {why}.") from None
     if not isinstance(output, Tensor):
         raise InputError(f"example of narrow needs a model whose output is a tensor; got {type(output).__name__}.")
     return output

@@ -1,4 +1,4 @@
-"""What is known about a narrowed network: which vectors became how narrow, and how well."""
+"""The certificate of a narrowed network: which vectors were narrowed, by how much, and how well."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ class NarrowedPair:
     Attributes
     ----------
     first, second
-        Names of the layer that writes it and of the one that reads it.
+        Names of the layer that writes it and of the layer that reads it.
     before, after
         Its width in the wide network and in the narrow one.
     order
-        The highest order of the moments that were matched; none if only equal neurons were merged, which keeps all.
+        The highest order of the matched moments; None if only equal neurons were merged, which preserves all moments.
     coordinates
-        Length of an object: incoming weights, bias, outgoing weights.
+        The number of coordinates per neuron: incoming weights, bias, outgoing weights.
     dims
-        Directions in which moments were matched.
+        The number of directions in which moments were matched.
     spread_kept
-        Share of the neurons' squared distance from their average that lies in those directions; what is missing to 1
-        was not matched.
+        Share of the neurons' squared distance from their mean that lies in those directions; the rest was not matched.
     moment_error
         The largest relative change of a matched moment.
     largest_count
-        The most neurons that one stands for.
+        The largest number of neurons that one represents.
     """
 
     first: str
@@ -50,21 +49,21 @@ class NarrowedPair:
 
 @dataclass(frozen=True)
 class Narrowed:
-    """The certificate of a narrowed network, kept as its attribute `narrowed`.
+    """The certificate of a narrowed network, stored as its attribute `narrowed`.
 
     Attributes
     ----------
     pairs
-        What was narrowed, in the order of the work.
+        The narrowed vectors, in the order of the work.
     left
-        Layers that were left as they are, and why.
+        Layers that were not changed, and why.
     parameters_before, parameters_after
-        Numbers in all weights.
+        The number of parameters.
     output_change
-        Root mean square of the change of the outputs on the example inputs, divided by that of the outputs themselves;
-        none without examples.
+        Root mean square change of the outputs on the example inputs, divided by that of the outputs themselves; None
+        without examples.
     random_change
-        The same for random sub-networks of the same widths whose neurons all count the same.
+        The same for random sub-networks of the same widths with equal counts.
     """
 
     pairs: tuple[NarrowedPair, ...]
@@ -75,9 +74,9 @@ class Narrowed:
     random_change: float | None = None
 
     def table(self) -> Table:
-        """One row a narrowed vector."""
+        """One row per narrowed vector."""
         return Table(tuple(asdict(pair) for pair in self.pairs))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {**asdict(self), "left": dict(self.left)}

@@ -1,4 +1,4 @@
-"""Which neurons stay and how many each stands for: moment matching on the neurons of one hidden vector."""
+"""Choose which neurons stay and how many each represents, by moment matching on the neurons of one hidden vector."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ __all__ = ["NeuronChoice", "choose"]
 
 Array = NDArray[np.float64]
 
-# What a neuron sends on is a product of its outgoing weight and a function of the incoming ones: first moments miss it.
+# A neuron's contribution is its outgoing weight times a function of the incoming ones: first moments miss the product.
 SECOND = 2
 
 
 @dataclass(frozen=True)
 class NeuronChoice:
-    """Neurons that stay, and what is known about the choice.
+    """The neurons that stay, and details of the choice.
 
     Attributes
     ----------
     kept
         Their positions.
     counts
-        How many neurons each stands for; their sum is the old width.
+        How many neurons each represents; their sum is the old width.
     order
-        The highest order of the moments that were matched; none if only equal neurons were merged, which keeps all.
+        The highest order of the matched moments; None if only equal neurons were merged, which preserves all moments.
     coordinates
-        Length of an object: incoming weights, bias, outgoing weights.
+        The number of coordinates per neuron: incoming weights, bias, outgoing weights.
     dims
-        Directions in which moments were matched.
+        The number of directions in which moments were matched.
     spread_kept
-        Share of the neurons' squared distance from their average that lies in those directions.
+        Share of the neurons' squared distance from their mean that lies in those directions.
     moment_error
         The largest relative change of a moment in those directions.
     """
@@ -53,7 +53,7 @@ class NeuronChoice:
 def choose(
     points: Array, width: int, order: int | None, dims: int | str | None, smooth: bool, seed: int, name: str
 ) -> NeuronChoice:
-    """At most `width` of the points with counts; `name` is the layer to blame if that cannot be done."""
+    """Choose at most `width` of the points, with counts; `name` is the layer named in errors."""
     distinct, first, copies = np.unique(points, axis=0, return_index=True, return_counts=True)
     m = points.shape[1]
     if len(distinct) <= width:
@@ -69,7 +69,7 @@ def choose(
 
 
 def _wanted(dims: int | str | None, width: int, order: int | None) -> int | None:
-    """How many directions to keep; with `auto` as many as the width can match, second moments if nothing is said."""
+    """The number of directions to keep; with `auto`, as many as the width can match, at order 2 if none is given."""
     if dims is None or isinstance(dims, int):
         return dims
     most = 0
@@ -79,7 +79,7 @@ def _wanted(dims: int | str | None, width: int, order: int | None) -> int | None
 
 
 def _order(order: int | None, points: Array, m: int, width: int, smooth: bool, name: str) -> int:
-    """The order asked for, or the one that is advised, 2 if that is less; refused if the width cannot match it."""
+    """The order given, or the advised one but at least 2; raises if the width cannot match it."""
     neurons, r = points.shape
     asked = order or 1
     least = feasible_size(r, asked)

@@ -1,10 +1,10 @@
 """A hidden neuron as a point: its incoming weights, its bias and its outgoing weights.
 
-Which coordinates are large decides where cells are cut and which directions `dims` keeps (the moments of a cell do not
+The scale of the coordinates decides where cells are cut and which directions `dims` keeps (the moments of a cell do not
 depend on it), so they are put on one scale. Incoming weights and bias together are divided by the root of their mean
-squared distance from the average neuron, the outgoing weights by theirs: what a neuron looks at and what it does with
-it count the same, and inside each half the network's own units stay. A coordinate that belongs to a neuron which stands
-for c others counts c times, as those would.
+squared distance from the average neuron, and so are the outgoing weights. Input and output of a neuron then count the
+same, and within each half the network's own units stay. A coordinate of a neuron that represents c others counts c
+times, as those would.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Array = NDArray[np.float64]
 
 
 def objects(first: nn.Module, second: nn.Module) -> Array:
-    """One row a hidden neuron, coordinates on one scale."""
+    """One row per hidden neuron, coordinates on one scale."""
     return np.hstack([_scaled(_numbers(incoming(first))), _scaled(_numbers(outgoing(first, second)))])
 
 
 def incoming(first: nn.Module) -> Tensor:
-    """Incoming weights and bias, a row a neuron; inputs that were narrowed count as often as they stand for."""
+    """Incoming weights and bias, one row per neuron; narrowed inputs count as often as the neurons they represent."""
     weight = _weight(first)
     rows = weight.detach().double()
     if isinstance(first, CountedLayer) and first.counts is not None:
@@ -40,7 +40,7 @@ def incoming(first: nn.Module) -> Tensor:
 
 
 def outgoing(first: nn.Module, second: nn.Module) -> Tensor:
-    """Outgoing weights, a row a neuron; outputs that were narrowed count as often as they stand for."""
+    """Outgoing weights, one row per neuron; narrowed outputs count as often as the neurons they represent."""
     weight = _weight(second).detach().double()
     if isinstance(second, CountedLayer) and second.reader and second.reader[0].counts is not None:
         weight = weight * second.reader[0].counts.double().sqrt().view(-1, *[1] * (weight.dim() - 1))

@@ -1,4 +1,4 @@
-"""What may stand between the two layers of a pair: anything that treats each neuron, or each channel, by itself."""
+"""What may come between the two layers of a pair: operations that treat each neuron, or each channel, separately."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..moments.advise import KINKED, SMOOTH
 
 __all__ = ["ELEMENTWISE", "Refused", "Step", "not_hooked", "only_asks", "step_of", "within_channels"]
 
-# By name without underscores, as torch spells both the module and the function; true if it has all derivatives. What
-# `advise` knows is taken from there; a PReLU may have a slope for each channel and is looked at by itself.
+# By name without underscores, as torch spells both the module and the function; True if it has all derivatives. Those
+# that `advise` knows come from there; a PReLU may have a slope per channel and is handled separately.
 ELEMENTWISE = {
     **{name.replace("_", ""): True for name in SMOOTH if name != "smooth"},
     **{name.replace("_", ""): False for name in KINKED if name != "prelu"},
@@ -32,7 +32,7 @@ ADDITIONS = {operator.add, operator.iadd, torch.add}
 
 
 class Refused(Exception):
-    """Why a layer starts no pair; the door turns it into an error where the layer was asked for by name."""
+    """Why a layer starts no pair; `narrow` turns it into an error if the layer was requested by name."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class Step:
 
 
 def not_hooked(name: str, modules: Mapping[str, nn.Module]) -> None:
-    """Refuse a module whose hooks could do anything to what goes in or comes out, unseen by the tracer."""
+    """Raise if a module has hooks, which could change its inputs or outputs unseen by the tracer."""
     if modules[name]._forward_hooks or modules[name]._forward_pre_hooks:
         raise Refused(f"{name} has a forward hook, which may mix its neurons or change with their number")
 
 
 def step_of(node: fx.Node, modules: Mapping[str, nn.Module]) -> Step:
-    """What a node does to a hidden vector; `Refused` if it mixes neurons or cannot be read."""
+    """What a node does to a hidden vector; raises `Refused` if it mixes neurons or is not recognised."""
     if node.op == "call_module":
         not_hooked(str(node.target), modules)
         return _of_module(str(node.target), modules[str(node.target)])
     if node.op not in ("call_function", "call_method"):
-        raise Refused(f"what follows it cannot be read ({node.op} {node.target})")
+        raise Refused(f"the operation after it is not recognised ({node.op} {node.target})")
     name = str(node.target) if node.op == "call_method" else str(getattr(node.target, "__name__", node.target))
     plain = name.replace("_", "").lower()
     if node.target in ADDITIONS or plain in ("add",):
@@ -78,21 +78,21 @@ def step_of(node: fx.Node, modules: Mapping[str, nn.Module]) -> Step:
     if plain == "mean" and (axes := _averaged(node)):
         return Step("mean", axes=axes)
     if "norm" in plain:
-        raise Refused(f"a norm ({node.name}) stands between it and the next layer")
-    raise Refused(f"{name} stands between it and the next layer, which need not treat each neuron by itself")
+        raise Refused(f"a norm ({node.name}) comes between it and the next layer")
+    raise Refused(f"{name} comes between it and the next layer, which may not treat each neuron separately")
 
 
 def within_channels(steps: Sequence[Step], sides: int, flat: int) -> None:
-    """Refuse pools and means that reach beyond a channel.
+    """Raise if pools or means reach beyond a channel.
 
     Parameters
     ----------
     steps
-        What stands between a convolution and its reader.
+        The operations between a convolution and its reader.
     sides
-        Axes of one channel.
+        The number of axes of a channel.
     flat
-        Which step puts the channels in a row.
+        The index of the step that flattens the channels.
     """
     for at, step in enumerate(steps):
         if step.kind == "pool" and at > flat:
@@ -108,7 +108,7 @@ def _of_module(path: str, module: nn.Module) -> Step:
     plain = name.lower()
     if not type(module).__module__.startswith("torch.nn."):
         raise Refused(
-            f"{path} ({name}) stands between it and the next layer, which need not treat each neuron by itself"
+            f"{path} ({name}) comes between it and the next layer, which may not treat each neuron separately"
         )
     if plain in ELEMENTWISE:
         return Step("activation", ELEMENTWISE[plain], module=path)
@@ -123,8 +123,8 @@ def _of_module(path: str, module: nn.Module) -> Step:
     if isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
         return Step("flatten")
     if "norm" in plain:
-        raise Refused(f"a norm ({path}) stands between it and the next layer")
-    raise Refused(f"{path} ({name}) stands between it and the next layer, which need not treat each neuron by itself")
+        raise Refused(f"a norm ({path}) comes between it and the next layer")
+    raise Refused(f"{path} ({name}) comes between it and the next layer, which may not treat each neuron separately")
 
 
 def _argument(node: fx.Node, position: int, name: str, default: Any) -> Any:
@@ -132,7 +132,7 @@ def _argument(node: fx.Node, position: int, name: str, default: Any) -> Any:
 
 
 def _flattens(node: fx.Node, plain: str) -> bool:
-    """Whether all that follows the batch is put in a row, channel after channel."""
+    """Whether everything after the batch axis is flattened, channel after channel."""
     if plain == "flatten":
         return (_argument(node, 1, "start_dim", 0), _argument(node, 2, "end_dim", -1)) == (1, -1)
     if plain in ("view", "reshape") and node.op == "call_method":
@@ -142,7 +142,7 @@ def _flattens(node: fx.Node, plain: str) -> bool:
 
 
 def _averaged(node: fx.Node) -> tuple[int, ...]:
-    """The axes that a mean takes away; none if it keeps them or they cannot be read."""
+    """The axes that a mean removes; none if it keeps them or they are not recognised."""
     dims = _argument(node, 1, "dim", ())
     axes = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     readable = all(isinstance(axis, int) for axis in axes) and _argument(node, 2, "keepdim", False) is False
@@ -157,7 +157,7 @@ def _is_batch(node: fx.Node) -> bool:
 
 
 def only_asks(node: fx.Node) -> bool:
-    """Whether a node reads nothing of a tensor but its batch size, type or place."""
+    """Whether a node reads only the batch size, type or device of a tensor."""
     if node.op == "call_method":
         if node.target == "size":
             return node.args[1:] == (0,) or (len(node.args) == 1 and all(map(_is_batch, node.users)))

@@ -1,4 +1,4 @@
-"""Taking neurons out of a network, folding the counts away, and building a narrow network again from its weights."""
+"""Remove neurons from a network, fold the counts into the weights, and rebuild a narrow network from its weights."""
 
 from __future__ import annotations
 
@@ -22,15 +22,34 @@ DROPOUT = ("refuse", "keep", "off")
 
 
 def fold(net: nn.Module) -> nn.Module:
-    """A plain network with the same outputs: counts go into the outgoing weights, for export.
+    """Return a plain network with the same outputs, for export: counts are folded into the outgoing weights.
 
-    Training a folded network does not follow the wide one: with the count inside the weight no scale of its gradient
-    is right for every optimiser. Fold when training is over.
+    A folded network no longer trains like the wide one: with the count inside the weight, no scale of its gradient is
+    right for every optimiser. Fold after training.
 
     Parameters
     ----------
     net
-        What `narrow` returned; it stays as it is.
+        A network made by `narrow`; it is not changed.
+
+    Returns
+    -------
+    torch.nn.Module
+        A plain copy.
+
+    Raises
+    ------
+    InputError
+        If `net` was not made by `narrow`.
+
+    Examples
+    --------
+    >>> from winnow.methods.narrowing.narrow import narrow
+    >>> wide = nn.Sequential(nn.Linear(2, 40), nn.Tanh(), nn.Linear(40, 1))
+    >>> net = narrow(wide, 10, order=1)
+    >>> x = torch.ones(3, 2)
+    >>> type(fold(net)[2]).__name__, torch.allclose(fold(net)(x), net(x), atol=1e-5)
+    ('Linear', True)
     """
     _narrowed("net of fold", net)
     plain = copied(net, "fold")
@@ -48,28 +67,49 @@ def fold(net: nn.Module) -> nn.Module:
 def restore(
     model: nn.Module, state: Mapping[str, Tensor], *, layers: Sequence[str] | None = None, dropout: str = "refuse"
 ) -> nn.Module:
-    """The narrow network that a `state_dict` belongs to, built from the wide network's code.
+    """Rebuild the narrow network that a `state_dict` belongs to, from the wide network's code.
 
-    No pickle is needed: the counts in the state say which vectors were narrowed and how far, the model says how
-    layers are connected. Gradients are divided by the counts again.
+    No pickle is needed: the counts in the state say which vectors were narrowed and by how much, and the model says how
+    the layers are connected. Gradients are again divided by the counts.
 
     Parameters
     ----------
     model
-        The wide network, with whatever weights; it stays as it is.
+        The wide network, with any weights; it is not changed.
     state
-        What `state_dict` of the narrow network gave, for instance as `safetensors.torch.load_file` reads it.
+        The `state_dict` of the narrow network, for example as read by `safetensors.torch.load_file`.
     layers
-        As `narrow` was given it.
+        As given to `narrow`.
     dropout
-        As `narrow` was given it.
+        As given to `narrow`.
+
+    Returns
+    -------
+    torch.nn.Module
+        The narrow network with the weights of `state`.
+
+    Raises
+    ------
+    InputError
+        If the state is not that of a narrowed network, or does not fit the model.
+    NotDefinedError
+        If a layer cannot be narrowed in this model.
+
+    Examples
+    --------
+    >>> from winnow.methods.narrowing.narrow import narrow
+    >>> wide = nn.Sequential(nn.Linear(2, 40), nn.Tanh(), nn.Linear(40, 1))
+    >>> net = narrow(wide, 10, order=1)
+    >>> again = restore(wide, net.state_dict())
+    >>> torch.equal(again(torch.ones(3, 2)), net(torch.ones(3, 2)))
+    True
     """
     checks.choice("dropout", "restore", dropout, DROPOUT)
     if not isinstance(state, Mapping) or not all(isinstance(value, Tensor) for value in state.values()):
-        raise InputError("state of restore must be tensors by name, as state_dict gives them.")
+        raise InputError("state of restore must be tensors by name, as in a state_dict.")
     counts = {name.removesuffix(".counts"): value for name, value in state.items() if name.endswith(".counts")}
     if not counts:
-        raise InputError("state of restore must come from a narrowed network; it holds no counts.")
+        raise InputError("state of restore must come from a narrowed network; it has no counts.")
     by_reader = {pair.second: pair for pair in find_pairs(model, layers).pairs}
     net = copied(model, "restore")
     for name, value in counts.items():
@@ -119,25 +159,25 @@ def shrink(net: nn.Module, pair: Pair, kept: Tensor, counts: Tensor, *, shared: 
 
 
 def settle_dropout(net: nn.Module, pair: Pair, dropout: str) -> None:
-    """Refuse an active dropout between the layers of a pair, keep it, or turn it off, in place."""
+    """Raise for an active dropout between the layers of a pair, keep it, or turn it off, in place."""
     if pair.dropout == 0 or dropout == "keep":
         return
     if dropout == "refuse":
         raise Refused(
-            f"a dropout of {pair.dropout:g} behind it would drop all the neurons that one stands for at once; give "
+            f"a dropout of {pair.dropout:g} after it would drop all the neurons that one represents at once; pass "
             "dropout='off' to train without it, or dropout='keep' to accept the noise"
         )
     if "" in pair.dropouts:
         raise Refused(
-            "a dropout behind it is a function call, or a module used elsewhere too, and cannot be turned off alone; "
-            "give dropout='keep', or change the model"
+            "a dropout after it is a function call, or a module used elsewhere too, and cannot be turned off alone; "
+            "pass dropout='keep', or change the model"
         )
     for name in pair.dropouts:
         net.get_submodule(name).p = 0.0  # type: ignore[assignment]
 
 
 def copied(model: nn.Module, owner: str) -> nn.Module:
-    """A copy of a model, with everything that hangs on it."""
+    """Copy a model, with its hooks and attributes."""
     try:
         return copy.deepcopy(model)
     except (RuntimeError, TypeError, NotImplementedError) as error:
@@ -146,7 +186,7 @@ def copied(model: nn.Module, owner: str) -> nn.Module:
 
 def _narrowed(name: str, net: object) -> None:
     if not isinstance(net, nn.Module) or not any(isinstance(layer, CountedLayer) for layer in net.modules()):
-        raise InputError(f"{name} must be a network that narrow made; got {type(net).__name__}.")
+        raise InputError(f"{name} must be a network made by narrow; got {type(net).__name__}.")
 
 
 def _replace(layer: nn.Module, name: str, change: Any) -> None:
@@ -155,7 +195,7 @@ def _replace(layer: nn.Module, name: str, change: Any) -> None:
 
 
 def _no_fast_path(net: nn.Module) -> None:
-    """Torch's fused transformer layer reads weights past the layers that hold them, and so past the counts."""
+    """Turn off torch's fused transformer path, which reads weights directly and would miss the counts."""
     for module in net.modules():
         if isinstance(module, nn.TransformerEncoderLayer) and isinstance(module.linear2, CountedLayer):
             module.activation_relu_or_gelu = 0
@@ -164,7 +204,7 @@ def _no_fast_path(net: nn.Module) -> None:
 
 
 def _fused(activation: Any) -> int:
-    """What torch's fused layer calls an activation; 0 if it has none such."""
+    """The number by which torch's fused layer knows an activation; 0 if it has none."""
     if activation is F.relu or isinstance(activation, nn.ReLU):
         return 1
     return 2 if activation is F.gelu or isinstance(activation, nn.GELU) else 0

@@ -1,7 +1,10 @@
 """Targets from any prior model, and training that starts from them (ReLA: Sun et al. 2024).
 
-`targets` runs a prior once over the data; an `Accelerator` pulls a student towards what it found until the
-switch to the method proper; `accelerate` does both for eight self-supervised methods.
+- `targets` runs a prior once over the data and reduces its representations to a few numbers per example.
+- An `Accelerator` trains a student towards these targets until the switch to the actual method.
+- `accelerate` does both for eight self-supervised methods.
+- `soft_labels` computes the class probabilities of a trained classifier.
+- `representation_distance` and `compare` say how well one representation predicts another, to choose a prior.
 """
 
 from __future__ import annotations

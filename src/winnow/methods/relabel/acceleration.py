@@ -1,4 +1,4 @@
-"""`accelerate`: pretrain a backbone by a self-supervised method, from targets first, or by either alone."""
+"""`accelerate`: pretrain a backbone, first towards targets and then with a self-supervised method, or either alone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torch import nn
 
 from ...artefacts import Provenance, Source
 from ...artefacts.pretraining_state import State
-from ...artefacts.provenance import plain, record
+from ...artefacts.provenance import record
 from ...artefacts.targets import Targets
 from ...core import checks
 from ...core.errors import InputError
-from ...core.files import fingerprint
+from ...core.files import fingerprint, plain
 from ...core.run import Run
 from ...models.identity import describe
 from ...training import Feed, Recipe
@@ -33,34 +33,35 @@ __all__ = ["RECIPE", "Pretrained", "accelerate"]
 
 RECIPE = Recipe(epochs=100, batch=128, optimizer="adamw", lr=1e-3, weight_decay=0.01, schedule="constant")
 OWNER = "accelerate"
-SMALLEST_CROP = 4  # pixels on a side
-LOOKED_AT = 8  # images by whose views a transform is known again
+SMALLEST_CROP = 4  # pixels per side
+LOOKED_AT = 8  # images whose views identify a transform
 
 Backbone = str | nn.Module | Callable[[], nn.Module]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pretrained:
-    """A pretrained backbone and how it came about.
+    """A pretrained backbone and how it was trained.
 
     Parameters
     ----------
     backbone
-        The network, in eval mode; gives (n, features).
+        The network, in eval mode; it gives (n, features).
     features
-        How many features it gives.
+        The number of features it gives.
     steps
-        Steps taken, both stages.
+        Steps taken in both stages.
     switched_at
-        Steps that stage 1 took, or None if it never ended or never was. Without a method: when it would have ended.
+        The number of steps in stage 1, or None if it never ended or never took place. Without a method: the step at
+        which it would have ended.
     losses
-        The loss of each step; those of the two stages are different losses.
+        The loss of each step; the two stages have different losses.
     seconds
-        Seconds of each stage; checkpoints and saving are not counted.
+        Seconds per stage, without checkpoints and saving.
     provenance
         Where it came from.
     start
-        Of stage 1 without a method: the state at the switch, for `start` of `accelerate`.
+        For stage 1 without a method: the state at the switch, for `start` of `accelerate`.
     """
 
     backbone: nn.Module
@@ -98,48 +99,67 @@ def accelerate(
 ) -> Pretrained:
     """Pretrain a backbone without labels, first towards stored targets, then by a self-supervised method.
 
-    Batches and views depend on seed and step alone, and the initial weights on the seed, so that runs of one seed are
-    paired. Each step computes one loss. Whole batches only: what is left of an epoch is left out of it.
+    Batches and views depend only on seed and step, and the initial weights only on the seed, so that runs with the same
+    seed are paired. Each step computes one loss. Only whole batches are used; the rest of an epoch is dropped.
 
     Parameters
     ----------
     method
         `barlow_twins`, `byol`, `dino`, `moco`, `simclr`, `simsiam`, `swav` or `vicreg`; None trains stage 1 to the end.
     source
-        Images; labels are never looked at.
+        Images; labels are not used.
     targets
         From `relabel.targets`, matched by id; None for the method alone.
     recipe
         How to train; by default AdamW at .001 with weight decay .01, batch 128, a constant rate, for 100 epochs.
     backbone
-        A named network, whose features before the head are meant; or a module or a function that makes one, which gives
-        one row of features an image. It starts from fresh weights.
+        A named network, of which the features before the head are used; or a module, or a function that makes one, that
+        gives one row of features per image. It starts from new weights.
     steps
-        Steps of both stages together; the recipe's epochs unless given.
+        Steps of both stages together; if not given, those of the recipe's epochs.
     switch
         `adaptive` for Algorithm 1 scaled to the planned steps, a number of steps, or None to stay in stage 1.
     views
-        Weak views a step of stage 1.
+        Weak views per step of stage 1.
     train_head
         Whether the map from features to targets is learned.
     local_views
-        Small crops beside the two views of DINO and SwAV, at half the side where the backbone takes it: 2 unless given.
+        Number of small crops in addition to the two views of DINO and SwAV, at half the side if the backbone accepts
+        that; if not given, the method's own number.
     transform
-        Views for the method in place of winnow's: a function of one PIL image, such as a transform of lightly. It gives
-        tensors of shape (channels, height, width) between 0 and 1 (`normalize=None` in lightly); winnow scales them.
+        Views for the method instead of winnow's: a function of one PIL image, such as a transform of lightly. It
+        returns tensors of shape (channels, height, width) between 0 and 1 (`normalize=None` in lightly); winnow scales
+        them.
     seed
-        Decides weights, batches and views.
+        Seed of weights, batches and views.
     checkpoints
-        Numbers of steps after which to call `at_checkpoint`.
+        Step numbers after which to call `at_checkpoint`.
     at_checkpoint
         Called with the number of steps and a copy of the backbone in eval mode.
     start
-        What stage 1 without a method gave, of the same seed and settings: go on from its switch. The result is that of
-        the whole run; checkpoints before the switch are those of that stage 1 and are not called again.
+        The result of stage 1 without a method, with the same seed and settings: continue from its switch. The result is
+        that of the whole run; checkpoints before the switch belong to that stage 1 and are not called again.
     out
-        Run directory; a killed run goes on from its last saved state and ends with the same weights. Checkpoints that
-        were passed are handed to `at_checkpoint` again.
+        Run directory; a killed run resumes from its last saved state and ends with the same weights. Checkpoints that
+        were already passed are given to `at_checkpoint` again.
     device
+        `auto` follows the recipe.
+
+    Returns
+    -------
+    Pretrained
+        The backbone, its losses and times.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or neither a method nor targets are given.
+    UnknownNameError
+        If there is no method or network of that name.
+    MissingDependencyError
+        If a method is given and lightly is not installed.
+    DivergedError
+        If the loss stops being finite.
         `auto` follows the recipe.
 
     Examples
@@ -207,7 +227,7 @@ def _recipe(source: object, recipe: object, device: object) -> Recipe:
     plan = RECIPE if recipe is None else recipe_of(OWNER, recipe)
     if plan.augment:
         raise InputError(
-            f"augment of recipe of {OWNER} must be empty, for each stage makes its own views; got {plan.augment}."
+            f"augment of recipe of {OWNER} must be empty, because each stage makes its own views; got {plan.augment}."
         )
     if plan.batch < 2:
         raise InputError(f"batch of recipe of {OWNER} must be at least 2; got {plan.batch}.")
@@ -236,9 +256,9 @@ def _steps(method: object, source: Source, targets: object, recipe: Recipe, step
     if method is not None:
         checks.choice("method", OWNER, method, METHODS)
     if targets is None and method is None:
-        raise InputError(f"{OWNER} needs a method, targets or both; got neither.")
+        raise InputError(f"method or targets of {OWNER} must be given; got neither.")
     if targets is not None and not isinstance(targets, Targets):
-        raise InputError(f"targets of {OWNER} must be what relabel.targets gives; got {type(targets).__name__}.")
+        raise InputError(f"targets of {OWNER} must come from relabel.targets; got {type(targets).__name__}.")
     if steps is None:
         return recipe.epochs * max(1, len(source) // recipe.batch)
     return checks.integer("steps", OWNER, steps, low=1)
@@ -253,12 +273,12 @@ def _stops(checkpoints: object, at_checkpoint: object, steps: int) -> list[int]:
 
 
 def _start(start: object, method: object, settings: dict[str, Any]) -> State | None:
-    """The state of stage 1 to go on from, if it is one of this very training."""
+    """Return the state of stage 1 to continue from, after checking that it belongs to this training."""
     state = start.start if isinstance(start, Pretrained) else start
     if start is None:
         return None
     if method is None:
-        raise InputError(f"start of {OWNER} is for a method to go on from; got it with method=None.")
+        raise InputError(f"start of {OWNER} must be used with a method; got method=None.")
     if not isinstance(state, State):
         raise InputError(
             f"start of {OWNER} must be a stage 1 (method=None) that reached its switch; got {type(start).__name__}"
@@ -267,7 +287,7 @@ def _start(start: object, method: object, settings: dict[str, Any]) -> State | N
     before = plain(state.about.get("settings", {}))
     for name, value in plain(settings).items():
         if before.get(name) != value:
-            raise InputError(f"start of {OWNER} must come from a stage 1 of the same {name}; this one had another.")
+            raise InputError(f"start of {OWNER} must come from a stage 1 with the same {name}; this one differs.")
     return state
 
 
@@ -289,13 +309,13 @@ def _method(
 
 
 def _half(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """Size of small crops: half of the side where the network takes it, otherwise the images' own."""
+    """Size of small crops: half the side if the network accepts it, otherwise the size of the images."""
     size = (shape[1] // 2, shape[2] // 2)
     return size if min(size) >= SMALLEST_CROP and takes(network, (shape[0], *size)) else None
 
 
 def _known(transform: Transform | None, method: str | None, feed: Feed, seed: int) -> dict[str, str] | None:
-    """A transform by its name and by what it makes of a few images: its name alone says nothing of its settings."""
+    """Identify a transform by its name and its output on a few images: the name alone does not show its settings."""
     if transform is None or method is None:
         return None
     views = transformed_views(feed.unscaled(np.arange(min(LOOKED_AT, len(feed)))), transform, seed, 0)

@@ -1,4 +1,4 @@
-"""A pretraining run to its end, from wherever an earlier process had come, with its checkpoints on the way."""
+"""Run a pretraining to its end, from where an earlier process stopped, with checkpoints on the way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AtCheckpoint = Callable[[int, nn.Module], Any]
 
 @dataclass
 class Kept:
-    """What a pretraining leaves in its run: states on the way, the backbone at checkpoints, the state at the end."""
+    """The files of a pretraining in its run: intermediate states, the backbone at checkpoints, the final state."""
 
     run: Run
     settings: dict[str, Any]
@@ -36,37 +36,37 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """Where its steps lie in the run."""
+        """The name under which its steps are stored in the run."""
         word = self.settings["method"] or "stage-1"
         return f"pretrain/{word}-seed-{self.settings['seed']}-{fingerprint(self.settings)[:8]}"
 
     def put(self, part: str, state: State, seconds: float = 0.0) -> None:
-        """Keep a state under a name of its own."""
+        """Store a state under a name."""
         name = f"{self.name}/{part}"
         self.run.put(name, state, seconds, key=self.settings, file=f"{name}.safetensors")
 
     def get(self, part: str) -> State | None:
-        """A state that was kept under the same settings."""
+        """Return a state that was stored under the same settings."""
         return self.run.get(f"{self.name}/{part}", State, key=self.settings)
 
     def drop(self, part: str) -> None:
-        """Remove a state that has served."""
+        """Remove a state that is no longer needed."""
         if self.run.path is not None:
             for file in (f"steps/{self.name}/{part}.json", f"{self.name}/{part}.safetensors"):
                 (self.run.path / file).unlink(missing_ok=True)
 
 
 def finish(training: Pretraining, kept: Kept, begun: State | None, at_checkpoint: AtCheckpoint | None) -> None:
-    """Train to the end, from wherever an earlier process, or stage 1, had come.
+    """Train to the end, continuing from an earlier process or from stage 1.
 
     Parameters
     ----------
     training
-        As it was built.
+        The training, as built.
     kept
-        Where states are kept and found.
+        Where states are stored.
     begun
-        The state of a stage 1 to go on from, unless an earlier process had come further.
+        The state of a stage 1 to continue from, if no earlier process got further.
     at_checkpoint
         Called at each checkpoint, also for those that an earlier process passed.
     """
@@ -91,7 +91,7 @@ def finish(training: Pretraining, kept: Kept, begun: State | None, at_checkpoint
             if kept.run.path is not None and (training.done in kept.stops or training.done % SAVE_EVERY == 0):
                 kept.put("so-far", training.state(kept.settings))
             if training.done in kept.stops and at_checkpoint is not None:
-                # A copy: whatever is done to it there, training goes on from the original.
+                # A copy, so that nothing done to it affects the training.
                 at_checkpoint(training.done, copy.deepcopy(training.backbone).eval())
     if kept.run.path is not None and kept.get("end") is None:
         kept.put("end", training.state(kept.settings), sum(training.seconds.values()))
@@ -103,7 +103,7 @@ def _active(training: Pretraining) -> bool:
 
 
 def _found(kept: Kept, begun: State | None) -> State | None:
-    """The furthest state, unless a checkpoint asked for now was passed on the way to it and not kept."""
+    """Return the latest state, unless a checkpoint requested now lies before it and was not stored."""
     found = kept.get("end") or kept.get("so-far")
     if found is None:
         return begun
@@ -113,7 +113,7 @@ def _found(kept: Kept, begun: State | None) -> State | None:
 
 
 def _again(training: Pretraining, kept: Kept, at_checkpoint: AtCheckpoint | None) -> None:
-    """Hand over the checkpoints that an earlier process passed."""
+    """Call `at_checkpoint` for the checkpoints that an earlier process passed."""
     for step in kept.stops:
         state = kept.get(f"step-{step}") if step <= training.done else None
         if state is not None and at_checkpoint is not None:

@@ -1,4 +1,4 @@
-"""Comparison: distances among representations, and which prior they speak for."""
+"""Comparison: distances between representations, and the prior they suggest."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from ...artefacts import Table
 __all__ = ["Comparison"]
 
 Array = NDArray[np.float64]
-CLOSE = 1.96  # standard errors within which two means are not told apart
+CLOSE = 1.96  # standard errors within which two means are not distinguishable
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Distances among representations of the same examples.
+    """Distances between representations of the same examples.
 
     Parameters
     ----------
     names
-        Of the representations.
+        The names of the representations.
     widths
-        Numbers each has.
+        The dimension of each.
     matrix
         `matrix[i, j]` is the distance from representation i to j.
     labels
-        Distance from each representation to the labels, if those were given.
+        Distance from each representation to the labels, if given.
     means
-        What the advice goes by, least first wins: the distance to the labels, or the mean distance to the others.
+        The basis of the advice, smallest is best: the distance to the labels, or the mean distance to the others.
     error
-        Standard error of the difference between the two least of `means`, over held-out rows.
+        Standard error of the difference between the two smallest of `means`, over held-out rows.
     form, rows
-        Which distance, on how many held-out rows.
+        The form of the distance, and the number of held-out rows.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Comparison:
     rows: int
 
     def table(self) -> Table:
-        """One row a representation, with its distance to each of the others."""
+        """One row per representation, with its distance to each of the others."""
         rows = []
         for i, name in enumerate(self.names):
             found: dict[str, Any] = {"from": name, "numbers": self.widths[i]}
@@ -60,36 +60,36 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The representation with the least of `means`."""
+        """The representation with the smallest of `means`."""
         return self.names[int(np.argmin(self.means))]
 
     @property
     def decided(self) -> bool:
-        """Whether the best is ahead of the next by more than chance among held-out rows."""
+        """Whether the best is significantly ahead of the next, over the held-out rows."""
         first, second = np.sort(self.means)[:2]
         return bool(second - first > CLOSE * self.error)
 
     @property
     def advice(self) -> str:
-        """Which prior to take, and what that rests on."""
+        """Which prior to use, and why."""
         first, second = np.argsort(self.means, kind="stable")[:2]
         a, b = (f"{self.names[i]!r} ({self.means[i]:.3f})" for i in (first, second))
         if self.labels is None:
             why = "the others are best predicted from it"
             rest = (
-                "No labels were used: predicting the other priors stands in for predicting the best representation, "
-                "which nobody has, and a representation of more numbers is favoured"
+                "No labels were used: predicting the other priors replaces predicting the best representation, which "
+                "is unknown, and a representation with more dimensions is favoured"
             )
         else:
             why = "the labels are best predicted from it by a linear map"
             rest = "Labels were used, on held-out examples"
-        choice = f"Take {a}: {why}; next is {b}."
+        choice = f"Use {a}: {why}; next is {b}."
         if not self.decided:
-            choice = f"{a} and {b} cannot be told apart on {self.rows} held-out examples: take the cheaper."
+            choice = f"{a} and {b} cannot be distinguished on {self.rows} held-out examples: use the cheaper."
         return f"{choice} {rest}; only a training with each proves it."
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything in plain values."""
+        """Return everything as plain values."""
         return {
             "names": list(self.names),
             "widths": list(self.widths),

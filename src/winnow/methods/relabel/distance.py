@@ -1,15 +1,15 @@
-"""How far one representation is from another: what a linear map from the first cannot tell of the second.
+"""The distance between two representations: how much of the second a linear map of the first cannot predict.
 
-Definition 4 of Sun et al. 2024 asks how often the best linear map of one representation fails to hit the other, which
-for real vectors it always does. Two forms stand in for it, both on rows that the map was not fitted to:
+Definition 4 of Sun et al. 2024 asks how often the best linear map of one representation fails to hit the other exactly,
+which for real vectors is always. Two forms replace it, both on rows that the map was not fitted to:
 
 | form | distance from a to b |
 |---|---|
-| `regression` | 1 - R^2 of ridge regression of b on a; 0 is perfect, 1 no better than the mean, more worse |
-| `neighbour` | share of rows whose mapped vector is not nearest to its own vector of b among those held out |
+| `regression` | 1 - R^2 of ridge regression of b on a; 0 is perfect, 1 no better than the mean, more is worse |
+| `neighbour` | share of rows whose mapped vector is not nearest to its own vector of b among the held-out rows |
 
-Neither is symmetric. The strength of the ridge is chosen by generalised cross-validation inside the fitted rows, so
-that held-out rows choose nothing.
+Neither is symmetric. The strength of the ridge is chosen by generalised cross-validation within the fitted rows, so
+held-out rows are not used to choose anything.
 """
 
 from __future__ import annotations
@@ -44,24 +44,34 @@ def representation_distance(
     rows: int = 10_000,
     seed: int = 0,
 ) -> float:
-    """Distance from representation `a` to `b` of the same examples: how ill a linear map of a predicts b.
+    """Compute the distance from representation `a` to `b` of the same examples: how badly a linear map of a predicts b.
 
     Parameters
     ----------
     a, b
-        A vector an example each: arrays whose rows belong together, or Signals or Targets, matched by id.
+        One vector per example each: arrays with matching rows, or Signals or Targets, matched by id.
     form
-        `regression`: 1 - R^2 on held-out rows, which may exceed 1 where the map misleads. `neighbour`: the share of
-        held-out rows whose mapped vector is nearest to another row's; it grows with the number of rows held out.
+        `regression`: 1 - R^2 on held-out rows, which exceeds 1 if the map is worse than the mean. `neighbour`: the
+        share of held-out rows whose mapped vector is nearest to another row's; it grows with the number of such rows.
     held_out
-        Share of the rows that the map is judged on.
+        Share of the rows on which the map is judged.
     ridge
-        Strength of the ridge beside the largest squared singular value of a; chosen inside the fitted rows unless
-        given.
+        Strength of the ridge, relative to the largest squared singular value of a; if not given, chosen within the
+        fitted rows.
     rows
-        Rows used at most, drawn at random.
+        Maximum number of rows used, drawn at random.
     seed
-        Decides which rows are used and held out.
+        Seed of which rows are used and held out.
+
+    Returns
+    -------
+    float
+        The distance; 0 means that a linear map predicts b perfectly.
+
+    Raises
+    ------
+    InputError
+        If the rows do not match, or an argument is out of range.
 
     Examples
     --------
@@ -86,20 +96,38 @@ def compare(
     rows: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Distances from each representation to each other one, and which prior they speak for.
+    """Compute the distance from each representation to each other one, and suggest a prior.
 
-    Theorem 3 of the paper asks for a prior from which the best representation is predicted well. Nobody has that one,
-    so the advice takes the prior from which the others are predicted best; with labels, the one from which they are.
+    Theorem 3 of the paper asks for a prior from which the best representation is predicted well. That representation is
+    unknown, so the advice takes the prior from which the others are predicted best; with labels, the one from which the
+    labels are.
 
     Parameters
     ----------
     representations
-        By name, as `representation_distance` takes them; two or more.
+        Two or more, by name, as for `representation_distance`.
     labels
-        To go by these instead: the Source, whose labels are matched by id, or for plain arrays also class numbers in
-        the order of the rows.
+        If given, decide by these instead: the Source, whose labels are matched by id, or, for plain arrays, class
+        numbers in the order of the rows.
     form, held_out, ridge, rows, seed
-        As of `representation_distance`.
+        As for `representation_distance`.
+
+    Returns
+    -------
+    Comparison
+        The matrix of distances, and `advice`.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two representations, the rows do not match, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.random.default_rng(0).normal(size=(200, 5))
+    >>> compare({"all": a, "part": a[:, :2]}).best  # from "all" the other is predicted exactly
+    'all'
     """
     owner = "relabel.compare"
     if not isinstance(representations, Mapping) or len(representations) < 2:
@@ -119,7 +147,7 @@ def compare(
     matrix = np.array([[one.mean() for one in row] for row in found])
     if one_hot is None:
         each = np.array([np.mean([e for j, e in enumerate(row) if j != i], axis=0) for i, row in enumerate(found)])
-    else:  # a label has no neighbours of its own to be told from
+    else:  # labels have no distinct neighbours
         each = np.array([missed(a, one_hot, "regression") for a in known.values()])
     means = each.mean(axis=1)
     best, next_best = np.argsort(means, kind="stable")[:2]
@@ -137,7 +165,7 @@ def compare(
 
 
 def _matched(owner: str, given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The representations as arrays whose rows belong together."""
+    """Return the representations as arrays with matching rows."""
     by_id = {name: value for name, value in given.items() if isinstance(value, Signals | Targets)}
     if by_id and len(by_id) != len(given):
         raise InputError(f"representations of {owner} must all carry ids or all be arrays, to be matched by row.")
@@ -152,12 +180,12 @@ def _matched(owner: str, given: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     counts = {name: len(value) for name, value in found.items()}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise InputError(f"representations of {owner} must have a row for each of the same examples; {said}.")
+        raise InputError(f"representations of {owner} must have one row for each of the same examples; {said}.")
     return found
 
 
 def _ids(given: Mapping[str, Any]) -> NDArray[Any] | None:
-    """The ids that rows go by: those of the first representation that carries any."""
+    """The ids of the rows: those of the first representation that has any."""
     return next((value.ids for value in given.values() if isinstance(value, Signals | Targets)), None)
 
 
@@ -166,7 +194,7 @@ def _one_hot(owner: str, labels: Source | ArrayLike, n: int, ids: NDArray[Any] |
         if labels.task != "classification" or labels.labels is None:
             raise InputError(f"labels of {owner} must be classes; source {labels.name!r} is {labels.task}.")
         labels = labels.labels if ids is None else labels.labels[labels.positions(ids)]
-    elif ids is not None:  # targets are sorted by id: a row's place in them is not its place in the source
+    elif ids is not None:  # targets are sorted by id, so a row's position differs from that in the source
         raise InputError(f"labels of {owner} must be a Source where representations carry ids, to be matched by id.")
     numbers = checks.array("labels", owner, labels, ndim=1, rows=n)
     return np.eye(len(np.unique(numbers)))[np.unique(numbers, return_inverse=True)[1]]
@@ -175,7 +203,7 @@ def _one_hot(owner: str, labels: Source | ArrayLike, n: int, ids: NDArray[Any] |
 def _split(
     owner: str, n: int, form: object, held_out: object, ridge: object, rows: object, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to fit and rows to judge by; arguments are checked here."""
+    """Check the arguments; return the rows to fit and the rows to judge."""
     checks.choice("form", owner, form, FORMS)
     share = checks.number("held_out", owner, held_out, low=0, high=1, open_low=True, open_high=True)
     if ridge is not None:

@@ -1,8 +1,8 @@
-"""The eight methods, each from lightly's heads and losses. The only file that imports lightly.
+"""The eight self-supervised methods, built from lightly's heads and losses. The only file that imports lightly.
 
 Heads are scaled to the backbone: with d features, hidden layers have 4 d units (the papers' 2048 to 8192 belong to
 ResNet-50's 2048 features). Temperatures and loss weights are lightly's defaults unless a line here says otherwise.
-All methods look at two views; DINO and SwAV add small crops that only the student, or only the prediction, sees.
+All methods use two views; DINO and SwAV add small crops that only the student, or only the prediction, sees.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["FAMILIES"]
 Outputs = tuple[list[torch.Tensor], ...]
 Views = Sequence[torch.Tensor]
 
-QUEUE = 4096  # keys that MoCo remembers, at most
+QUEUE = 4096  # maximum number of keys in MoCo's queue
 
 
 class Joint(SelfSupervisedMethod):
@@ -47,12 +47,12 @@ class Joint(SelfSupervisedMethod):
 def simclr(backbone: nn.Module, d: int, steps: int, examples: int, batch: int) -> SelfSupervisedMethod:
     """SimCLR: contrast within the batch, temperature .5."""
     criterion = NTXentLoss(temperature=0.5)
-    criterion.memory_bank.bank_ptr.zero_()  # the pointer of a queue that is not there is left unset
+    criterion.memory_bank.bank_ptr.zero_()  # lightly leaves the pointer of an absent queue unset
     return Joint(heads.SimCLRProjectionHead(d, 4 * d, d), criterion)
 
 
 def barlow_twins(backbone: nn.Module, d: int, steps: int, examples: int, batch: int) -> SelfSupervisedMethod:
-    """Barlow Twins: the cross-correlation of the projections is drawn to the identity."""
+    """Barlow Twins: the cross-correlation of the projections is pushed towards the identity."""
     return Joint(heads.BarlowTwinsProjectionHead(d, 4 * d, 4 * d), BarlowTwinsLoss())
 
 
@@ -81,7 +81,7 @@ class SimSiam(SelfSupervisedMethod):
 
 
 class BYOL(SelfSupervisedMethod):
-    """BYOL: predict what a moving average of the network gives for the other view."""
+    """BYOL: predict what a moving average of the network outputs for the other view."""
 
     def __init__(self, backbone: nn.Module, d: int, steps: int, examples: int, batch: int) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class MoCo(SelfSupervisedMethod):
     """MoCo: contrast a view with the averaged network's key of the other, against a queue of earlier keys.
 
     Both views serve as query and as key, as in MoCo v3. The queue holds at most half of the data, so that few of its
-    keys belong to the images at hand; stage 1 leaves it alone. Temperature .1.
+    keys belong to the images of the batch; stage 1 does not change it. Temperature .1.
     """
 
     def __init__(self, backbone: nn.Module, d: int, steps: int, examples: int, batch: int) -> None:
@@ -121,7 +121,7 @@ class MoCo(SelfSupervisedMethod):
         return [self.projection(backbone(view)) for view in views[:2]], _averaged(self.shadow, self.target, views[:2])
 
     def compare(self, *outputs: list[torch.Tensor]) -> torch.Tensor:
-        """One call for both directions: in two, the second would meet the first one's keys as negatives."""
+        """One call for both directions: in two calls the second would see the first one's keys as negatives."""
         queries, keys = outputs
         loss: torch.Tensor = self.criterion(torch.cat(queries), torch.cat(keys[::-1]))
         return loss
@@ -135,7 +135,7 @@ class DINO(SelfSupervisedMethod):
     def __init__(self, backbone: nn.Module, d: int, steps: int, examples: int, batch: int) -> None:
         super().__init__()
         self.projection = _dino_head(d)
-        target = _dino_head(d)  # weight norm keeps its product beside the weights, and that cannot be copied
+        target = _dino_head(d)  # weight norm stores a computed tensor, which cannot be deep-copied
         target.load_state_dict(self.projection.state_dict())
         self.criterion = DINOLoss(output_dim=8 * d)
         self.shadow = Shadow(backbone, steps)
@@ -164,11 +164,11 @@ class SwAV(SelfSupervisedMethod):
         self.projection = heads.SwaVProjectionHead(d, 4 * d, d)
         self.prototypes = heads.SwaVPrototypes(d, 4 * d)
         for layer in self.prototypes.heads:
-            layer.register_parameter("bias", None)  # lightly's has one; the paper's likeness is the product alone
+            layer.register_parameter("bias", None)  # lightly's has one; in the paper similarity is the product alone
         self.criterion = SwaVLoss()
 
     def outputs(self, backbone: nn.Module, views: Views) -> Outputs:
-        """Likeness of each view to the prototypes, large views first."""
+        """Similarity of each view to the prototypes, large views first."""
         self.prototypes.normalize()
         found = [functional.normalize(self.projection(backbone(view)), dim=1) for view in views]
         scores = [self.prototypes(value) for value in found]
@@ -199,7 +199,7 @@ def _crosswise(criterion: nn.Module, predicted: list[torch.Tensor], aims: list[t
 
 @torch.no_grad()
 def _averaged(shadow: Shadow | None, target: Shadow, views: Views) -> list[torch.Tensor]:
-    assert shadow is not None  # for types alone: a momentum method has one
+    assert shadow is not None  # for the type checker: a momentum method has one
     return [target(shadow(view)) for view in views]
 
 

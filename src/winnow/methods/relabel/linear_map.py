@@ -1,4 +1,4 @@
-"""The linear map from one representation to another, and what each held-out row finds wrong with it."""
+"""The linear map from one representation to another, and its error on each held-out row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...core.errors import InputError
 __all__ = ["STRENGTHS", "errors"]
 
 Array = NDArray[np.float64]
-STRENGTHS = 10.0 ** np.arange(-8.0, 3.0)  # of the ridge, beside the largest squared singular value
-SAME = 1e-12  # of its size, below which a difference is rounding
+STRENGTHS = 10.0 ** np.arange(-8.0, 3.0)  # of the ridge, relative to the largest squared singular value
+SAME = 1e-12  # a relative difference below this is rounding
 CHUNK = 512  # rows compared with all others at a time
 
 
@@ -26,7 +26,7 @@ def errors(
     form: str,
     ridge: float | None,
 ) -> Array:
-    """What each held-out row adds to the distance, which is their mean."""
+    """Return the error of each held-out row; their mean is the distance."""
     x, y = a[fitted].astype(np.float64), b[fitted].astype(np.float64)
     centre, middle = x.mean(axis=0), y.mean(axis=0)
     x -= centre
@@ -36,7 +36,7 @@ def errors(
     wanted = b[judged].astype(np.float64) - middle
     size = np.square(wanted).sum() / len(judged)
     if size <= (SAME * np.abs(middle).max()) ** 2:
-        raise InputError(f"representations of {owner} must differ between examples; one to be predicted does not.")
+        raise InputError(f"representations of {owner} must differ between examples; one to be predicted is constant.")
     guess = ((a[judged].astype(np.float64) - centre) * times) @ _ridge(x * times, y, ridge)
     if form == "neighbour":
         return _missed(guess, wanted)
@@ -57,7 +57,7 @@ def _ridge(x: Array, y: Array, strength: float | None) -> Array:
 
 
 def _chosen(n: int, s: Array, seen: Array, y: Array) -> float:
-    """The strength with the least RSS / (1 - degrees of freedom / n)^2; the mean takes one degree itself."""
+    """The strength with the smallest RSS / (1 - degrees of freedom / n)^2; the mean takes one degree of freedom."""
     power = np.square(seen).sum(axis=1)
     beyond = max(float(np.square(y).sum() - power.sum()), 0.0)
     scores = []
@@ -69,12 +69,12 @@ def _chosen(n: int, s: Array, seen: Array, y: Array) -> float:
 
 
 def _missed(guess: Array, wanted: Array) -> Array:
-    """One where another row is nearer to the guess than its own; equal rows are not told apart."""
+    """1 where another row is nearer to the guess than its own; equal rows count as the same."""
     out = np.empty(len(guess))
     squares = np.square(wanted).sum(axis=1)
     for start in range(0, len(guess), CHUNK):
         part = guess[start : start + CHUNK]
-        apart = squares - 2 * part @ wanted.T  # less the guess's own length, which decides nothing
+        apart = squares - 2 * part @ wanted.T  # without the guess's own length, which does not matter here
         own = apart[np.arange(len(part)), np.arange(start, start + len(part))]
         slack = 1e-9 * (np.abs(own) + squares[start : start + len(part)])
         out[start : start + len(part)] = apart.min(axis=1) < own - slack

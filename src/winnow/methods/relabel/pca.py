@@ -1,7 +1,7 @@
 """Principal components of more rows than fit in memory: exact, accumulated block by block.
 
-One pass for the mean, one for the covariance, one to project. A block is turned into float64 by itself, so that what is
-held is one block and a d x d matrix, however many rows there are. Three forms, as the paper and its code have them:
+One pass for the mean, one for the covariance, one to project. Each block is converted to float64 separately, so memory
+holds one block and a d x d matrix, however many rows there are. There are three forms, from the paper and its code:
 
 | scale | components of | projected |
 |---|---|---|
@@ -10,7 +10,7 @@ held is one block and a d x d matrix, however many rows there are. Three forms, 
 | None | the covariance | as they are (Algorithm 2) |
 
 Variances are divided by n - 1. Directions are in order of falling variance, and the largest entry of each is positive.
-A coordinate that never changes counts for nothing, and a direction in which the rows do not differ gives zeros.
+A constant coordinate is ignored, and a direction in which the rows do not differ gives zeros.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from scipy.linalg import eigh
 __all__ = ["SCALES", "Blocks", "Projection", "fit"]
 
 Array = NDArray[np.float64]
-Blocks = Callable[[], Iterable[NDArray[np.floating]]]  # called once a pass; rows in the same order each time
+Blocks = Callable[[], Iterable[NDArray[np.floating]]]  # called once per pass; rows in the same order each time
 
 SCALES = ("whiten", "standardize", None)
-FLAT = 1e-12  # of the largest variance, below which the variance along a direction is rounding
-DEAD = 1e-7  # of its mean, below which the spread of a coordinate is the rounding of float32
+FLAT = 1e-12  # a variance below this, relative to the largest, is rounding
+DEAD = 1e-7  # a spread below this, relative to the mean of the coordinate, is rounding of float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,13 @@ class Projection:
     Parameters
     ----------
     mean
-        Of the rows, d numbers.
+        Mean of the rows, d numbers.
     directions
-        One a column, d x dim, with the scaling in them.
+        One per column, d x dim, including the scaling.
     variances
-        Of the components before whitening, largest first.
+        Variances of the components before whitening, largest first.
     kept
-        Share of the total variance that lies in these components.
+        Share of the total variance in these components.
     """
 
     mean: Array
@@ -59,12 +59,12 @@ class Projection:
 
     @property
     def rank(self) -> int:
-        """In how many of the components rows differ."""
+        """The number of components in which rows differ."""
         return int((self.variances > 0).sum())
 
 
 def fit(blocks: Blocks, dim: int, scale: str | None) -> Projection:
-    """The `dim` widest components of the rows in all blocks together; there are at least two rows."""
+    """Find the `dim` widest components of the rows in all blocks together; there must be at least two rows."""
     mean, covariance = _moments(blocks)
     spread = np.sqrt(np.diag(covariance))
     times = np.ones(mean.size)
@@ -83,7 +83,7 @@ def fit(blocks: Blocks, dim: int, scale: str | None) -> Projection:
 
 
 def _moments(blocks: Blocks) -> tuple[Array, Array]:
-    """Mean and covariance, in two passes: centring first loses no digits to a large mean."""
+    """Mean and covariance, in two passes: centring first avoids losing digits to a large mean."""
     count, total = 0, np.zeros(1)
     for block in blocks():
         count += len(block)
@@ -97,7 +97,7 @@ def _moments(blocks: Blocks) -> tuple[Array, Array]:
 
 
 def _widest(covariance: Array, dim: int) -> tuple[Array, Array]:
-    """The largest eigenvalues, zero where they are rounding, and their vectors with signs made the same."""
+    """The largest eigenvalues, zero where they are rounding, and their vectors with a fixed choice of sign."""
     d = len(covariance)
     values, vectors = eigh(covariance, subset_by_index=(d - dim, d - 1), overwrite_a=True, check_finite=False)
     values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()

@@ -1,4 +1,4 @@
-"""Images as a network wants them: its number of channels, its size, its mean and standard deviation."""
+"""Prepare images for a network: its number of channels, its size, its mean and standard deviation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Preparation", "declared_scale", "preparation"]
 
 @dataclass(frozen=True)
 class Preparation:
-    """Makes a batch what a network wants: channels repeated, resized, then scaled."""
+    """Prepares a batch for a network: repeat channels, resize, then scale."""
 
     repeat: int
     size: int | None
@@ -29,12 +29,12 @@ class Preparation:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Size and scaling in plain values."""
+        """Size and scaling as plain values."""
         plain = [None if one is None else [float(v) for v in one.flatten()] for one in (self.mean, self.std)]
         return {"size": self.size, "mean": plain[0], "std": plain[1]}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The batch as the network wants it."""
+        """Return the prepared batch."""
         if self.repeat > 1:
             x = x.expand(-1, self.repeat, -1, -1)
         if self.size is not None and x.shape[2:] != (self.size, self.size):
@@ -47,7 +47,7 @@ class Preparation:
 def declared_scale(
     network: nn.Module, weights: str | Path | None, mean: Sequence[float] | None, std: Sequence[float] | None
 ) -> tuple[Sequence[float] | None, Sequence[float] | None]:
-    """Mean and std as given, or as a trained network of timm declares them."""
+    """Mean and std as given, or as declared by a trained timm network."""
     declared = getattr(network, "pretrained_cfg", None)
     if mean is None and std is None and weights is not None and isinstance(declared, dict):
         first = next((layer for layer in network.modules() if isinstance(layer, nn.Conv2d)), None)
@@ -64,14 +64,14 @@ def preparation(
     mean: Sequence[float] | None,
     std: Sequence[float] | None,
 ) -> Preparation:
-    """What has to be done to the examples of a source before this network sees them."""
+    """Work out how the examples of a source must be prepared for this network."""
     channels, flat = source.shape[0], len(source.shape) != 3
     if size is not None and flat:
-        raise InputError(f"size of {owner} is for images; an example of source {source.name!r} has {source.shape}.")
+        raise InputError(f"size of {owner} is for images only; source {source.name!r} has shape {source.shape}.")
     first = next((layer for layer in network.modules() if isinstance(layer, nn.Conv2d)), None)
     repeat = first.in_channels if first is not None and channels == 1 and not flat else 1
     if (mean is None) != (std is None):
-        raise InputError(f"{owner} needs mean and std together; got only one of them.")
+        raise InputError(f"mean and std of {owner} must be given together; got only one of them.")
     if mean is None or std is None:
         return Preparation(repeat, size, None, None)
     rows = channels * repeat

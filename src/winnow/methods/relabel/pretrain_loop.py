@@ -1,14 +1,14 @@
-"""The loop of `accelerate`: one loss a step, that of stage 1 or that of the method.
+"""The loop of `accelerate`: one loss per step, that of stage 1 or that of the method.
 
 for step:
-    batch and views, decided by (seed, step) and nothing else
-    stage 1:  the accelerator's loss on weak views      the switch looks at it
+    batch and views, determined by (seed, step) alone
+    stage 1:  the accelerator's loss on weak views      the switch reads it
     stage 2:  the method's loss on its own views
     backward, optimiser step
     averaged networks follow the backbone, in both stages
 
-In stage 1 the method's heads get no gradient, so the optimiser passes them over; in stage 2 it passes over the
-accelerator's head. Two methods of one seed therefore share stage 1 to the last bit.
+In stage 1 the method's heads get no gradient, so the optimiser skips them; in stage 2 it skips the accelerator's head.
+Two methods with the same seed therefore share stage 1 exactly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STAGES = ("stage 1", "stage 2")
 
 
 class Pretraining:
-    """A pretraining under way: networks, optimiser, and how far it has come.
+    """A pretraining in progress: networks, optimiser, and current step.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Pretraining:
     steps
         Planned steps, both stages.
     seed
-        Decides batches, views and what the network draws by itself.
+        Seed of batches, views and the network's own random draws.
     backbone
         The network to train.
     accelerator, targets
@@ -57,11 +57,11 @@ class Pretraining:
     method
         Stage 2; None for stage 1 alone.
     shadow
-        An average of the backbone to keep in stage 1 for whichever method will follow.
+        An average of the backbone to keep in stage 1, for the method that will follow.
     views
-        Weak views a step of stage 1.
+        Weak views per step of stage 1.
     transform
-        Someone's own views for stage 2.
+        The user's own views for stage 2.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Pretraining:
         self._names = {name: p for name, p in self.parts.named_parameters() if p.requires_grad}
         self._optimizer = recipe.build_optimizer(self.parts)
         if recipe.optimizer == "sgd" and recipe.momentum:
-            # Heads join at the switch, and fused SGD wants all speeds or none; from zero it goes as from nothing.
+            # Heads join at the switch, and fused SGD needs momentum for all parameters or none; zero equals none.
             for parameter in self._names.values():
                 self._optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
         self._peaks = [group["lr"] for group in self._optimizer.param_groups]
@@ -137,14 +137,14 @@ class Pretraining:
         self.seconds[STAGES[0] if first else STAGES[1]] += time.perf_counter() - start
 
     def _positions(self) -> NDArray[np.int64]:
-        """The batch of this step: whole batches of a fresh shuffle each epoch, the rest left out."""
+        """The batch of this step: whole batches from a new shuffle each epoch, dropping the rest."""
         epoch, index = divmod(self.done, len(self.feed) // self._batch)
         if self._epoch[0] != epoch:
             self._epoch = (epoch, stream(self.seed, "batches", epoch).permutation(len(self.feed)))
         return self._epoch[1][index * self._batch : (index + 1) * self._batch]
 
     def _first_loss(self, images: torch.Tensor, where: NDArray[np.int64]) -> torch.Tensor:
-        assert self.accelerator is not None  # for types alone: the door saw to both
+        assert self.accelerator is not None  # for the type checker: `accelerate` checked both
         assert self._targets is not None
         views = weak_views(images, self.views, stream(self.seed, "weak views", self.done))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.precision == "bfloat16"):
@@ -163,7 +163,7 @@ class Pretraining:
         return ((view - self._mean) / self._std).contiguous(memory_format=torch.channels_last)
 
     def state(self, settings: dict[str, Any]) -> State:
-        """Everything needed to go on from here."""
+        """Return everything needed to continue from here."""
         tensors = held_by(self.backbone, "backbone")
         if self.accelerator is not None:
             for name, value in self.accelerator.state_dict().items():
@@ -171,7 +171,7 @@ class Pretraining:
         if self.method is not None:
             tensors |= held_by(self.method, "method")
         shadow = self.shadow if self.method is None else self.method.shadow
-        if shadow is not None:  # known by one name, whoever keeps it
+        if shadow is not None:  # stored under one name, whoever owns it
             tensors |= held_by(shadow, "shadow")
         tensors = {name: value for name, value in tensors.items() if not name.startswith("method.shadow.")}
         tensors |= remembered_by(self._optimizer, self._names)
@@ -179,7 +179,7 @@ class Pretraining:
         return State(tensors, {"steps": self.done, "seconds": dict(self.seconds), "settings": settings})
 
     def restore(self, state: State) -> None:
-        """Go on from a state; one without a method's heads leaves them as they were built."""
+        """Continue from a state; one without a method's heads leaves them as built."""
         give_module(self.backbone, state.within("backbone"))
         if self.accelerator is not None:
             self.accelerator.load_state_dict(state.within("accelerator"))

@@ -1,7 +1,7 @@
-"""The whole state of a pretraining in the middle: tensors by name, and plain values beside them.
+"""The full state of an unfinished pretraining: tensors by name, and plain values.
 
-Weights, buffers that torch leaves out of `state_dict` (a queue), the optimiser's memory by the name of each parameter:
-a training that takes up a state goes on as though it had never stopped. Saved as safetensors.
+It has the weights, the buffers that torch leaves out of `state_dict` (a queue), and the optimiser's state by parameter
+name, so that a resumed training continues as if it had never stopped. Saved as safetensors.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ __all__ = ["give_module", "give_optimizer", "held_by", "remembered_by"]
 
 
 def held_by(module: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
-    """Copies of all parameters and buffers, those included that `state_dict` leaves out."""
+    """Copy all parameters and buffers, including those that `state_dict` leaves out."""
     return {f"{prefix}.{name}": _kept(value) for name, value in _tensors(module)}
 
 
 def give_module(module: nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Give a module what `held_by` took; names that it lacks are left out."""
+    """Load into a module what `held_by` copied; names that the module lacks are skipped."""
     with torch.no_grad():
         for name, value in _tensors(module):
             value.copy_(tensors[name])
 
 
 def remembered_by(optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter]) -> dict[str, torch.Tensor]:
-    """Copies of what the optimiser remembers of each parameter that it has moved."""
+    """Copy the optimiser's state of each parameter that it has updated."""
     found = {}
     for name, parameter in names.items():
         for word, value in optimizer.state.get(parameter, {}).items():
@@ -39,13 +39,13 @@ def remembered_by(optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Param
 def give_optimizer(
     optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter], tensors: Mapping[str, torch.Tensor]
 ) -> None:
-    """Give an optimiser the memory that `remembered_by` took."""
+    """Load into an optimiser the state that `remembered_by` copied."""
     for key, value in tensors.items():
         name, _, word = key.rpartition("|")
         if name in names:
             parameter = names[name]
             like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
-            placed = like.to(parameter.device, value.dtype).detach()  # in the parameter's own order of memory
+            placed = like.to(parameter.device, value.dtype).detach()  # in the parameter's own memory layout
             optimizer.state[parameter][word] = placed.copy_(value)
 
 

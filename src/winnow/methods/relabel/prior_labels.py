@@ -1,11 +1,11 @@
-"""Soft labels: what a trained classifier believes of each example, to be learned in place of its label.
+"""Soft labels: a trained classifier's class probabilities per example, to train on instead of the labels.
 
 With f the classifier's outputs and T the temperature, example x gets the probabilities softmax(f(x) / T). A student is
-trained on them by the cross-entropy - sum_k p_k log q_k, which differs from the divergence KL(p || q) by the entropy of
-p alone. The temperature only makes the targets softer; the student has none.
+trained on them by the cross-entropy - sum_k p_k log q_k, which differs from the divergence KL(p || q) only by the
+entropy of p. The temperature only softens the targets; the student has none.
 
-A classifier that was trained on these very labels hands on what it learned from all of them: that is distillation, and
-a subset under its soft labels has seen more than the labels of the subset (Sun et al. 2024, Appendix I).
+A classifier trained on these labels passes on what it learned from all of them. This is distillation: a subset with its
+soft labels carries more information than the labels of the subset (Sun et al. 2024, Appendix I).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from ...artefacts import Source, record
 from ...artefacts.soft_labels import SoftLabels
@@ -43,34 +44,53 @@ def soft_labels(
     batch: int = 512,
     device: str = "auto",
 ) -> SoftLabels:
-    """What a trained classifier believes of every example, in eval mode, without augmentation.
+    """Compute a trained classifier's probabilities for every example, in eval mode, without augmentation.
 
-    The labels of the source play no part. `wn.evaluate(..., soft=...)` trains with them.
+    The labels of the source are not used. `wn.evaluate(..., soft=...)` trains with the result.
 
     Parameters
     ----------
     source
-        The examples, with the classes that the classifier's outputs stand for, in the same order.
+        The examples, with the classes of the classifier's outputs, in the same order.
     prior
-        A torch module, used with the weights it has; or the name of a network, with its `weights`.
+        A torch module, used with its current weights; or the name of a network, with its `weights`.
     weights
         File of weights for a named network.
     mean, std
-        How the classifier wants its inputs scaled, one number a channel (images in 0 to 1); measured on the source
-        unless given.
+        How the classifier expects its inputs to be scaled, one number per channel (images in 0 to 1); if not given,
+        measured on the source.
     temperature
-        What outputs are divided by before the softmax: above 1 softer, below 1 harder.
+        Outputs are divided by this before the softmax: above 1 is softer, below 1 is harder.
     prior_seconds
-        What training the classifier took, if it was trained for this; the ledger counts it.
+        Training time of the classifier, if it was trained for this; it is counted as cost.
     batch
-        Examples at a time.
+        Examples per forward pass.
     device
-        Where to compute; `auto` takes a GPU if there is one.
+        Where to compute; `auto` uses a GPU if there is one.
+
+    Returns
+    -------
+    SoftLabels
+        Probabilities per example, by id.
+
+    Raises
+    ------
+    InputError
+        If the prior does not give one finite output per class, or an argument is out of range.
+    NotDefinedError
+        If the source has no classes.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> src = wn.open(([[0.0], [1.0], [2.0]], [0, 1, 1]))
+    >>> soft_labels(src, torch.nn.Linear(1, 2)).values.shape
+    (3, 2)
     """
     if not isinstance(source, Source):
         raise InputError(f"source of soft_labels must be a Source (open it with wn.open); got {type(source).__name__}.")
     if source.task != "classification":
-        raise NotDefinedError(f"soft_labels is defined for classes, and source {source.name!r} has none.")
+        raise NotDefinedError(f"soft_labels needs classes; source {source.name!r} has none.")
     heat = checks.number("temperature", "soft_labels", temperature, low=0, open_low=True)
     checks.number("prior_seconds", "soft_labels", prior_seconds, low=0)
     checks.integer("batch", "soft_labels", batch, low=1)
@@ -79,10 +99,8 @@ def soft_labels(
     start = time.perf_counter()
     feed = Feed(source, scaling)
     outputs = _outputs(network, feed, Recipe(device=device), batch)
-    shifted = outputs.astype(np.float64) / heat
-    powers = np.exp(shifted - shifted.max(1, keepdims=True))
     back = np.argsort(feed.order, kind="stable")
-    values = (powers / powers.sum(1, keepdims=True)).astype(np.float32)[back]
+    values = softmax(outputs.astype(np.float64) / heat, axis=1).astype(np.float32)[back]
     asked = {**about, "mean": mean, "std": std, "temperature": heat}
     return SoftLabels(
         source.ids,
@@ -95,11 +113,11 @@ def soft_labels(
 
 
 def _classifier(source: Source, prior: object, weights: str | Path | None) -> tuple[torch.nn.Module, dict[str, Any]]:
-    """The network, and what it is in plain values."""
+    """Return the network, and its description as plain values."""
     if isinstance(prior, torch.nn.Module):
         if weights is not None:
-            raise InputError("weights of soft_labels are for a named network; a module has its own.")
-        print_ = weights_of(prior)  # first: it refuses weights that are not there yet
+            raise InputError("weights of soft_labels are only for a named network; a module has its own.")
+        print_ = weights_of(prior)  # first, because it raises for weights that are not initialised yet
         return prior, {"prior": describe(prior), "weights": print_}
     if not isinstance(prior, str):
         raise InputError(
@@ -107,17 +125,17 @@ def _classifier(source: Source, prior: object, weights: str | Path | None) -> tu
         )
     if weights is None:
         raise InputError(
-            f"weights of soft_labels must be given for network {prior!r}: what an untrained one believes is noise."
+            f"weights of soft_labels must be given for network {prior!r}: the output of an untrained one is noise."
         )
     network = build(prior, classes=len(source.classes), shape=source.shape, weights=weights)
     return network, {"prior": prior, "weights": weights_of(network)}
 
 
 def _outputs(network: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int) -> NDArray[np.float32]:
-    """One output a class for every example, in canonical order, or a refusal."""
+    """Compute one output per class for every example, in canonical order, and check them."""
     kind, classes = type(network).__name__, len(feed.source.classes)
     try:
-        with eval_mode(network):  # `predict` alone would wake layers that were frozen one by one
+        with eval_mode(network):  # `predict` alone would switch layers that were frozen one by one back to training
             outputs = predict(network, feed, recipe, batch)
     except WinnowError:
         raise
@@ -129,7 +147,7 @@ def _outputs(network: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int) -
     if outputs.shape != (len(feed), classes):
         raise InputError(
             f"prior of soft_labels, a {kind}, must give one output for each of the {classes} classes; "
-            f"got shape {outputs.shape[1:]} an example."
+            f"got shape {outputs.shape[1:]} per example."
         )
     bad = int((~np.isfinite(outputs)).any(1).sum())
     if bad:

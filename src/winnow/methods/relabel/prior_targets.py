@@ -1,8 +1,8 @@
-"""`targets`: a prior run once over the data, its representations reduced to a few numbers an example.
+"""`targets`: run a prior once over the data and reduce its representations to a few numbers per example.
 
-The work is done a block of examples at a time. The representations of a block are written whole as soon as they are
-there, so a run that was killed goes on behind its last block; principal components are then accumulated and projected
-block by block. Held at any time: one block, a d x d matrix in float64 and, at the end, the n x dim targets in float32.
+The work is done in blocks of examples. The representations of a block are written as soon as they are complete, so a
+killed run continues after its last block. Principal components are then accumulated and projected block by block.
+Memory holds one block, a d x d matrix in float64 and, at the end, the n x dim targets in float32.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts import Source, record
-from ...artefacts.targets import ROWS, Targets, header, refuse_zeros
+from ...artefacts.targets import ROWS, EmbeddingBlock, Targets, refuse_zeros
 from ...core import checks
-from ...core.errors import InputError, StoreError, UnknownNameError
-from ...core.files import atomic, fingerprint
+from ...core.errors import InputError, UnknownNameError
+from ...core.files import fingerprint
+from ...core.parquet_columns import parquet_header
 from ...core.progress import track
 from ...core.run import Run
 from .pca import SCALES, Blocks, Projection, fit
@@ -32,26 +32,7 @@ from .priors import Prior, understood
 __all__ = ["targets"]
 
 OWNER = "relabel.targets"
-WIDEST = 16_384  # numbers a representation may have: their covariance takes 2 GB
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Representations of one block of examples, as a step of a run keeps them."""
-
-    values: NDArray[Any]
-
-    def save(self, path: str | Path) -> Path:
-        with atomic(path) as part, part.open("wb") as file:
-            np.save(file, self.values, allow_pickle=False)
-        return Path(path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> _Block:
-        try:
-            return cls(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path} cannot be read ({error}); remove it to have it made again.") from None
+WIDEST = 16_384  # largest dimension of a representation: its covariance takes 2 GB
 
 
 def targets(
@@ -70,40 +51,55 @@ def targets(
     device: str = "auto",
     out: str | Path | None = None,
 ) -> Targets:
-    """Targets for every example from what a prior makes of it: ReLA-D of Sun et al. 2024.
+    """Compute targets for every example from a prior's representations: ReLA-D of Sun et al. 2024.
 
     Parameters
     ----------
     source
-        The examples; labels are not looked at.
+        The examples; labels are not used.
     prior
-        A torch module, used with the weights it has; the name of a network (`timm:NAME`, `torchvision:NAME` or one of
-        winnow's); `random`, a freshly initialised network; `raw`, the inputs themselves; or embeddings made elsewhere:
-        an array with a row an example in the order of the source, Signals, or a file of either.
+        A torch module, used with its current weights; the name of a network (`timm:NAME`, `torchvision:NAME` or one of
+        winnow's); `random`, a randomly initialised network; `raw`, the inputs themselves; or existing embeddings: an
+        array with one row per example in the order of the source, Signals, or a file of either.
     dim
-        Numbers a target has: the widest principal components.
+        The length of a target: the number of principal components.
     scale
         `whiten` standardises each component; `standardize` divides the prior's coordinates by their standard deviations
-        before projecting; None projects as it is.
+        before projecting; None projects without scaling.
     layer
-        Name of the layer whose output to take; the empty name takes the module's own output. Unless given, what enters
-        the last linear layer where that gives the output, and the output otherwise.
+        Name of the layer whose output to use; the empty name uses the module's own output. If not given, the input of
+        the last linear layer if that layer gives the output, and otherwise the output.
     weights
         File of weights for a named network; nothing is downloaded.
     size
-        Pixels a side that images are resized to for the prior.
+        Side in pixels to which images are resized for the prior.
     mean, std
-        How the prior wants its inputs scaled, one number a channel (images in 0 to 1). Unless given, as a network of
-        timm with weights declares it, and otherwise measured on the source.
+        How the prior expects its inputs to be scaled, one number per channel (images in 0 to 1). If not given, as
+        declared by a timm network with weights, and otherwise measured on the source.
     batch
-        Examples that go through the prior at a time.
+        Examples per forward pass of the prior.
     seed
-        Of the weights of a random network.
+        Seed of the weights of a random network.
     device
-        Where to compute; `auto` takes a GPU if there is one.
+        Where to compute; `auto` uses a GPU if there is one.
     out
-        The parquet file to write. Work in progress lies beside it, in a folder whose name ends in `.parts`, and goes
-        when the file is there: the same call after a kill goes on, and once finished it loads the file.
+        The parquet file to write. Work in progress is stored next to it, in a folder whose name ends in `.parts`, which
+        is removed when the file is complete. Repeating the call after a kill continues; once finished, it loads the
+        file.
+
+    Returns
+    -------
+    Targets
+        One vector per example, by id.
+
+    Raises
+    ------
+    InputError
+        If the prior does not give one finite vector per example, or an argument is out of range.
+    UnknownNameError
+        If there is no scale, network or layer of that name.
+    NotFoundError
+        If a file of embeddings does not exist.
 
     Examples
     --------
@@ -135,15 +131,15 @@ def targets(
 
 def _check_sizes(source: Source, known: Prior, dim: int) -> None:
     if len(source) < 2:
-        raise InputError(f"source of {OWNER} must have at least 2 examples to find directions in; got {len(source)}.")
+        raise InputError(f"source of {OWNER} must have at least 2 examples to find directions; got {len(source)}.")
     checks.integer("dim", OWNER, dim, low=1)
     if dim > known.width:
         raise InputError(
-            f"dim of {OWNER} must be at most {known.width}, the numbers this prior gives an example; got {dim}."
+            f"dim of {OWNER} must be at most {known.width}, the numbers this prior gives per example; got {dim}."
         )
     if known.width > WIDEST:
         raise InputError(
-            f"prior of {OWNER} must give at most {WIDEST:,} numbers an example, for their covariance to fit in memory; "
+            f"prior of {OWNER} must give at most {WIDEST:,} numbers per example, to fit their covariance in memory; "
             f"this one gives {known.width:,}; name a narrower layer with layer=."
         )
 
@@ -153,7 +149,7 @@ def _made(source: Source, known: Prior, dim: int, scale: str | None, run: Run, p
     start = time.perf_counter()
     projection = fit(blocks, dim, scale)
     if projection.rank == 0:
-        raise InputError(f"prior of {OWNER} gives every example the same vector, so no target tells them apart.")
+        raise InputError(f"prior of {OWNER} must give examples different vectors; this one gives all the same.")
     ids = source.ids[source.order]
     values = _projected(blocks, projection, ids, run)
     run.spent("projecting", time.perf_counter() - start)
@@ -162,7 +158,7 @@ def _made(source: Source, known: Prior, dim: int, scale: str | None, run: Run, p
 
 
 def _blocks(source: Source, known: Prior, run: Run) -> Blocks:
-    """Run the prior over every block that is not there yet; what comes back reads them one at a time."""
+    """Run the prior over every block that is not stored yet; the result reads them one at a time."""
     starts = range(0, len(source), ROWS)
     key = fingerprint(known.about, source.fingerprint, ROWS)
 
@@ -171,7 +167,9 @@ def _blocks(source: Source, known: Prior, run: Run) -> Blocks:
         if known.stored:
             return known.rows(start, stop)
         name = f"embeddings/{start // ROWS:06d}"
-        return run.step(name, _Block, lambda: _Block(known.rows(start, stop)), key=key, file=f"{name}.npy").values
+        return run.step(
+            name, EmbeddingBlock, lambda: EmbeddingBlock(known.rows(start, stop)), key=key, file=f"{name}.safetensors"
+        ).values
 
     for start in track(starts, "running the prior"):
         block(start)
@@ -179,7 +177,7 @@ def _blocks(source: Source, known: Prior, run: Run) -> Blocks:
 
 
 def _projected(blocks: Blocks, projection: Projection, ids: NDArray[Any], run: Run) -> NDArray[np.float32]:
-    """The targets, in a memory-mapped file of the run; it lives on without a name when the run's folder goes."""
+    """Write the targets to a memory-mapped file of the run, which stays readable after the run's folder is removed."""
     shape = (ids.size, projection.directions.shape[1])
     place = Path(run.path or "") / "values.npy"
     lasting: NDArray[np.float32] = np.lib.format.open_memmap(place, mode="w+", dtype=np.float32, shape=shape)
@@ -206,16 +204,16 @@ def _parts(file: Path) -> Path:
 
 
 def _finished(file: Path, provenance: dict[str, Any]) -> bool:
-    """Whether the file holds what is asked for; one that is not of targets is never overwritten."""
+    """Whether the file holds the requested targets; a file of anything else is never overwritten."""
     if not file.exists():
         return False
-    found = header(file)["provenance"]
+    found = parquet_header(file, Targets.saved_as)["provenance"]
     return all(found.get(word) == provenance[word] for word in provenance)
 
 
 @contextmanager
 def _workplace(file: Path | None) -> Iterator[Run]:
-    """A run beside the file that is to be, or one that goes when the work is done."""
+    """A run next to the output file, or a temporary one if there is no file."""
     settings = {"command": "relabel"}
     if file is not None:
         with Run(_parts(file), settings, extend=True) as run:

@@ -1,17 +1,17 @@
-"""What may serve as a prior, and how its representation of an example is had.
+"""Priors: what can be used as one, and how its representation of an example is computed.
 
 | prior | is |
 |---|---|
-| a torch module | used with the weights it has, trained or not |
+| a torch module | used with its current weights, trained or not |
 | `timm:NAME`, `torchvision:NAME`, `resnet56` ... | a named network with `weights=` from a file; random without |
-| `random` | a freshly initialised network of winnow's own, chosen by the shape of an example |
-| `raw` | the scaled inputs themselves: what any prior has to beat |
-| an array, a tensor, a `.npy` file | embeddings made elsewhere, one row an example in the order of the source |
-| Signals, a `.safetensors` file of them | embeddings by id, as `wn.embed` gives them |
+| `random` | a randomly initialised network of winnow's own, chosen by the shape of an example |
+| `raw` | the scaled inputs themselves: the baseline for any prior |
+| an array, a tensor, a `.npy` file | existing embeddings, one row per example in the order of the source |
+| Signals, a `.safetensors` file of them | embeddings by id, from `wn.embed` |
 
-A network runs in eval mode on images as they are. Its representation is what enters its last linear layer, if that
-layer gives the network's output; otherwise it is the output itself. Images of one channel are repeated for a network
-that wants three, and `size` resizes them to what it was trained on.
+A network runs in eval mode on unaugmented images. Its representation is the input of its last linear layer, if that
+layer gives the network's output; otherwise it is the output itself. Images with one channel are repeated for a network
+that expects three, and `size` resizes them to what it was trained on.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ FILES = (".npy", ".safetensors")
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Where representations come from.
+    """The source of representations.
 
     Parameters
     ----------
     width
-        Numbers a representation has.
+        The dimension of a representation.
     rows
-        Gives the representations at canonical positions from one to another; checked to be finite.
+        Returns the representations from one canonical position to another, checked to be finite.
     stored
-        Whether they are there already, so that nothing is gained by keeping them.
+        Whether they exist already, so that storing them again is useless.
     about
-        What it is, for provenance and for the keys of steps.
+        Its description, for provenance and for the keys of steps.
     """
 
     width: int
@@ -73,7 +73,7 @@ class Prior:
 
 
 def represent(source: Source, prior: Any, **how: Any) -> NDArray[np.float32]:
-    """Representations of all examples in canonical order, held whole; options are those of `targets`."""
+    """Compute representations of all examples in canonical order, in memory; options are those of `targets`."""
     known = understood("represent", source, prior, **how)
     parts = [known.rows(start, min(start + ROWS, len(source))) for start in range(0, len(source), ROWS)]
     return np.concatenate(parts).astype(np.float32, copy=False)
@@ -93,7 +93,7 @@ def understood(
     seed: int = 0,
     device: str = "auto",
 ) -> Prior:
-    """A prior of any kind, tried on two examples so that what cannot work is refused before the work."""
+    """Make a prior of any kind, and try it on two examples so that errors show before the work starts."""
     if not isinstance(source, Source):
         raise InputError(f"source of {owner} must be a Source (open it with wn.open); got {type(source).__name__}.")
     checks.integer("batch", owner, batch, low=1)
@@ -114,19 +114,19 @@ def understood(
         return Prior(inner.width, partial(_finite, owner, ids, inner.rows), False, about)
     for word, value in (("layer", layer), ("weights", weights), ("size", size), ("mean", mean), ("std", std)):
         if value is not None:
-            raise InputError(f"{word} of {owner} is for a network; the prior here is stored embeddings.")
+            raise InputError(f"{word} of {owner} is only for a network; the prior here is stored embeddings.")
     return _stored(owner, source, prior, ids)
 
 
 def _file(owner: str, path: Path) -> Any:
     if not path.is_file():
-        raise NotFoundError(f"prior of {owner}: there is no file {path}.")
+        raise NotFoundError(f"prior of {owner} must be an existing file; there is no file {path}.")
     if path.suffix == ".safetensors":
         return Signals.load(path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
-        why = str(error).split(". ")[0].rstrip(".")  # what follows advises to unpickle
+        why = str(error).split(". ")[0].rstrip(".")  # the rest of the message suggests unpickling
         raise DataError(f"{path} is not a file of one array: {why}.") from None
 
 
@@ -138,12 +138,12 @@ def _stored(owner: str, source: Source, prior: Any, ids: NDArray[Any]) -> Prior:
         values, where = to_numpy(prior, "prior", owner), source.order
     if values.dtype.kind not in "biuf" or values.ndim != 2 or values.shape[1] == 0:
         raise InputError(
-            f"prior of {owner} must be a torch module, the name of a network, or embeddings with a vector an example, "
-            f"that is of shape (n, d); got {type(prior).__name__} of shape {values.shape}."
+            f"prior of {owner} must be a torch module, the name of a network, or embeddings with one vector per "
+            f"example, that is of shape (n, d); got {type(prior).__name__} of shape {values.shape}."
         )
     if not isinstance(prior, Signals) and len(values) != len(source):
         raise InputError(
-            f"prior of {owner} must have {len(source)} rows, one an example in the order of the source; "
+            f"prior of {owner} must have {len(source)} rows, one per example in the order of the source; "
             f"got shape {values.shape}."
         )
 
@@ -174,8 +174,8 @@ def _network(
 ) -> tuple[nn.Module, dict[str, Any]]:
     if isinstance(prior, nn.Module):
         if weights is not None:
-            raise InputError(f"weights of {owner} are for a named network; a module is used with those it has.")
-        print_ = weights_of(prior)  # first: it refuses weights that are not there yet
+            raise InputError(f"weights of {owner} are only for a named network; a module is used with its own.")
+        print_ = weights_of(prior)  # first, because it raises for weights that are not initialised yet
         return prior, {"prior": describe(prior), "weights": print_}
     shape = source.shape if size is None or len(source.shape) != 3 else (source.shape[0], size, size)
     if prior in ("random", "raw") and weights is not None:
@@ -186,7 +186,7 @@ def _network(
     network = build(name, classes=2, shape=shape, seed=seed)
     if weights is not None:
         network = _trained(name, network, shape, weights)
-    elif ":" in name and name.partition(":")[0] in LIBRARIES:  # of these one expects trained weights
+    elif ":" in name and name.partition(":")[0] in LIBRARIES:  # users expect trained weights from these
         warnings.warn(
             f"prior {name!r} of {owner} has no weights= and is used untrained: nothing is downloaded", stacklevel=4
         )
@@ -194,7 +194,7 @@ def _network(
 
 
 def _trained(name: str, draft: nn.Module, shape: tuple[int, ...], weights: str | Path) -> nn.Module:
-    """The network that a file of weights is for: as many channels and classes as the file has."""
+    """The network that a file of weights fits: with the number of channels and classes of the file."""
     state, wanted = read_weights(weights, name), draft.state_dict()
     head = state.get(f"{feature_layer(draft)}.weight")
     classes = 2 if head is None else len(head)
@@ -206,7 +206,7 @@ def _trained(name: str, draft: nn.Module, shape: tuple[int, ...], weights: str |
 
 @dataclass(frozen=True, eq=False)
 class _Through:
-    """Representations by a network, computed when asked for."""
+    """Representations from a network, computed on demand."""
 
     network: nn.Module
     features: Callable[[torch.Tensor], torch.Tensor]
@@ -251,7 +251,7 @@ def _through(
 def _taker(
     owner: str, network: nn.Module, layer: str | None, x: torch.Tensor
 ) -> Callable[[torch.Tensor], torch.Tensor]:
-    """The function from a batch to representations: a named layer, the input of the head, or the output."""
+    """Return the function from a batch to representations: a named layer, the input of the head, or the output."""
     if layer:
         return partial(features_of, network, layer=layer)
     last: list[Any] = []
@@ -265,7 +265,7 @@ def _taker(
     if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x) or output.shape[1] == 0:
         what = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
         raise InputError(
-            f"prior of {owner} must give a vector an example, that is a tensor of shape ({len(x)}, d) for {len(x)}; "
+            f"prior of {owner} must give one vector per example, that is a tensor of shape ({len(x)}, d) for {len(x)}; "
             f"a {type(network).__name__} gave {what}; name one of its layers with layer=."
         )
     gives_it = bool(last) and isinstance(last[-1], torch.Tensor) and torch.equal(last[-1], output)
@@ -277,4 +277,4 @@ def _head(network: nn.Module) -> nn.Module | None:
         name = feature_layer(network)
     except InputError:
         return None
-    return network.get_submodule(name) if name else None  # a bare layer is no head: what it gives is meant
+    return network.get_submodule(name) if name else None  # a single layer is not a head: its output is wanted

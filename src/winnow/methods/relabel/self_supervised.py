@@ -1,11 +1,11 @@
-"""The eight self-supervised methods behind one interface, and the moving averages that some of them follow.
+"""The interface of the eight self-supervised methods, and the moving averages that some of them use.
 
-A `SelfSupervisedMethod` holds what a method needs beside the backbone: heads, prototypes, a queue, a centre, and for
-momentum methods a `Shadow` of the backbone. It is asked for views of a batch, for its loss on them, and told when a
-step is over. `lightly_methods.py` holds the eight, made of lightly's heads and losses; it is imported when the first
-one is built.
+A `SelfSupervisedMethod` holds what a method needs apart from the backbone: heads, prototypes, a queue, a centre, and
+for momentum methods a `Shadow` of the backbone. It makes the views of a batch, computes its loss on them, and is
+notified after each step. `lightly_methods.py` has the eight methods, built from lightly's heads and losses; it is
+imported when the first one is built.
 
-To add one more: a subclass of `SelfSupervisedMethod` in `lightly_methods.py` and its name in `METHODS`.
+To add a method: write a subclass of `SelfSupervisedMethod` in `lightly_methods.py` and add its name to `METHODS`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .views import strong_views
 __all__ = ["METHODS", "MOMENTUM", "SelfSupervisedMethod", "Shadow", "method_of"]
 
 METHODS = ("barlow_twins", "byol", "dino", "moco", "simclr", "simsiam", "swav", "vicreg")
-MOMENTUM = 0.99  # where the momentum starts; it rises to 1 over the planned steps
+MOMENTUM = 0.99  # initial momentum; it rises to 1 over the planned steps
 
 
 class Shadow(nn.Module):
     """A network that follows another as a moving average of its weights.
 
-    The momentum rises from `MOMENTUM` to 1 along a cosine over the planned steps. All momentum methods share this one
-    schedule, so that one stage 1 can be the beginning of any of them.
+    The momentum rises from `MOMENTUM` to 1 along a cosine over the planned steps. All momentum methods share this
+    schedule, so that one stage 1 can be continued by any of them.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class Shadow(nn.Module):
         self.steps = steps
 
     def forward(self, x: torch.Tensor) -> Any:
-        """What the averaged network gives."""
+        """Return the output of the averaged network."""
         return self.network(x)
 
     @torch.no_grad()
     def follow(self, network: nn.Module, step: int) -> None:
-        """Move towards a network as it is after `step` steps."""
+        """Move towards the network's weights after `step` steps."""
         share = (1 - MOMENTUM) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / self.steps)))
         torch._foreach_lerp_(list(self.network.parameters()), list(network.parameters()), share)
 
@@ -64,8 +64,8 @@ class Shadow(nn.Module):
 class SelfSupervisedMethod(nn.Module, ABC):
     """A self-supervised method: everything but the backbone.
 
-    Subclasses give `outputs` (forward passes, which may run in a lower precision) and `compare` (the loss, in float32),
-    and keep heads that are followed in `followed`, beside the `Shadow` that follows each.
+    Subclasses define `outputs` (forward passes, which may run in lower precision) and `compare` (the loss, in float32),
+    and keep the heads that are averaged in `followed`, with the `Shadow` of each.
     """
 
     local_views = 0
@@ -79,31 +79,31 @@ class SelfSupervisedMethod(nn.Module, ABC):
 
     @abstractmethod
     def outputs(self, backbone: nn.Module, views: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], ...]:
-        """Forward passes: lists of outputs, one a view."""
+        """Forward passes: lists of outputs, one per view."""
 
     @abstractmethod
     def compare(self, *outputs: list[torch.Tensor]) -> torch.Tensor:
-        """The loss, from what `outputs` gave."""
+        """The loss, from the result of `outputs`."""
 
     def views(self, images: torch.Tensor, rng: np.random.Generator) -> list[torch.Tensor]:
-        """Views of a batch of images between 0 and 1: two large ones, then small ones where the method uses them."""
+        """Views of a batch of images between 0 and 1: two large ones, then small ones if the method uses them."""
         return strong_views(images, rng, self.local_views, self.local_size)
 
     def loss(self, backbone: nn.Module, views: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The method's loss on the views of a batch."""
+        """Compute the method's loss on the views of a batch."""
         with torch.autocast(views[0].device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             given = self.outputs(backbone, views)
         return self.compare(*([output.float() for output in outputs] for outputs in given))
 
     def after_step(self, backbone: nn.Module, step: int, heads: bool = True) -> None:
-        """Let the averaged networks follow.
+        """Update the averaged networks.
 
         Parameters
         ----------
         backbone
             The backbone after `step` steps.
         step
-            How many steps are done.
+            The number of steps done.
         heads
             Whether the method's own heads were trained in this step; in stage 1 they are not.
         """
@@ -125,7 +125,7 @@ def method_of(
     batch: int = 128,
     local_views: int | None = None,
 ) -> SelfSupervisedMethod:
-    """Build a method for a backbone; its heads depend on the seed and the name alone.
+    """Build a method for a backbone; its heads depend only on the seed and the name.
 
     Parameters
     ----------
@@ -134,15 +134,15 @@ def method_of(
     backbone
         The network to train, which momentum methods copy.
     in_dim
-        Features that the backbone gives.
+        The number of features that the backbone gives.
     seed
-        Decides the initial weights of heads, prototypes and queue.
+        Seed of the initial weights of heads, prototypes and queue.
     planned_steps
         Length of the training, over which the momentum rises.
     examples, batch
-        Size of the data and of a batch, which limit a queue.
+        Number of examples and batch size, which limit a queue.
     local_views
-        Small crops beside the two views; the method's own number unless given.
+        Number of small crops in addition to the two views; if not given, the method's own number.
     """
     checks.choice("method", "accelerate", name, METHODS)
     try:
@@ -151,7 +151,7 @@ def method_of(
         raise MissingDependencyError.of("lightly", "vision", f"method {name!r} of accelerate") from error
     with _seeded(seeds.number(seed, "method", name)):
         method = families.FAMILIES[name](backbone, in_dim, planned_steps, examples, batch)
-    if local_views is not None and method.local_views:  # a method without small crops would only pay for them
+    if local_views is not None and method.local_views:  # a method without small crops would compute them for nothing
         method.local_views = checks.integer("local_views", "accelerate", local_views, low=0)
     return method
 

@@ -1,17 +1,17 @@
-"""When to leave the targets for the method itself: Algorithm 1 of ReLA (Sun et al. 2024), exactly, and scaled.
+"""When to switch from the targets to the actual method: Algorithm 1 of ReLA (Sun et al. 2024), exact and scaled.
 
-Two running averages of the loss l, from 1 and 2:
+Two running averages of the loss l, starting from 1 and 2:
 
     fast <- .999 fast + .001 l
     slow <- .99 slow + .01 fast
-    stage 2 for good as soon as exp(-max(slow - fast, 0)) >= .995
+    stage 2 permanently as soon as exp(-max(slow - fast, 0)) >= .995
 
-The constants suit a training of about 3,900 steps: for a constant loss of 1 the switch comes at step 527, for a loss of
-0 at step 3,087. A training of 400 steps would never leave stage 1. With N planned steps, one step here stands for
-m = 3,900 / N steps of the algorithm. To scale the two rates to 1 - (1 - r)^m is not enough: slow follows fast within a
+The constants suit a training of about 3,900 steps: with a constant loss of 1 the switch comes at step 527, with a loss
+of 0 at step 3,087. A training of 400 steps would never leave stage 1. With N planned steps, one step here stands for
+m = 3,900 / N steps of the algorithm. Scaling the two rates to 1 - (1 - r)^m is not enough: slow follows fast within a
 step, and at N = 100 the switch would come up to five steps early. So the pair moves as m steps with the same loss move
-it, m whole or not. With F = fast - l and S = slow - l a step of the algorithm is F <- .999 F, S <- .99 S + .00999 F,
-under which S - 1.11 F shrinks by .99. So
+it, for integer m or not. With F = fast - l and S = slow - l a step of the algorithm is F <- .999 F,
+S <- .99 S + .00999 F, under which S - 1.11 F shrinks by .99. So
 
     F <- .999^m F        S - 1.11 F <- .99^m (S - 1.11 F).
 """
@@ -31,30 +31,30 @@ FAST_KEEP, FAST_TAKE = 0.999, 0.001
 SLOW_KEEP, SLOW_TAKE = 0.99, 0.01
 FAST_START, SLOW_START = 1.0, 2.0
 CONVERGED = 0.995
-# The part of slow that moves with fast: the c of c .999 = .99 c + .01 .999.
+# The part of slow that moves with fast: the c that solves c .999 = .99 c + .01 .999.
 FOLLOWS = SLOW_TAKE * FAST_KEEP / (FAST_KEEP - SLOW_KEEP)
-NEVER = -1.0  # of a step, in a state of plain numbers
+NEVER = -1.0  # stands for None in a state of plain numbers
 
 
 class Switch:
-    """Says from the losses of stage 1 when stage 2 begins.
+    """Decides from the losses of stage 1 when stage 2 begins.
 
     Parameters
     ----------
     planned_steps
-        How many steps the whole training will take; the switch then comes at the same fraction of it whatever its
-        length. None keeps the constants of the paper, which are those of 3,900 steps.
+        The number of steps of the whole training; the switch then comes at the same fraction of it for any length. None
+        keeps the constants of the paper, which suit 3,900 steps.
     at
-        "adaptive" for the algorithm, a number of steps after which to switch whatever the losses, or None never to.
+        "adaptive" for the algorithm, a number of steps after which to switch whatever the losses, or None for never.
 
     Attributes
     ----------
     active
-        Whether stage 1 goes on.
+        Whether stage 1 is still running.
     steps
-        How many steps of stage 1 were counted.
+        The number of steps of stage 1 so far.
     switched_at
-        How many steps stage 1 took, once it is over.
+        The number of steps in stage 1, once it is over.
     """
 
     def __init__(self, planned_steps: int | None = None, at: str | int | None = "adaptive") -> None:
@@ -72,7 +72,7 @@ class Switch:
 
     @property
     def active(self) -> bool:
-        """Whether stage 1 goes on."""
+        """Whether stage 1 is still running."""
         return self.switched_at is None
 
     @property
@@ -86,14 +86,14 @@ class Switch:
         Parameters
         ----------
         loss
-            What stage 1 minimised in this step. Only the adaptive switch uses it.
+            The loss of stage 1 in this step. Only the adaptive switch uses it.
         """
         if not self.active:
             return
         if not math.isfinite(loss):
             raise DivergedError(
-                f"the loss of stage 1 is {loss} at step {self.steps + 1}; lower the learning rate, or look for targets "
-                "that are zero or not finite."
+                f"the loss of stage 1 is {loss} at step {self.steps + 1}; lower the learning rate, or check for "
+                "targets that are zero or not finite."
             )
         self.steps += 1
         if self.adaptive:
@@ -116,7 +116,7 @@ class Switch:
         self.fast, self.slow = fast + loss, FOLLOWS * fast + apart + loss
 
     def state_dict(self) -> dict[str, float]:
-        """All that decides what comes next, as plain numbers; -1 stands for none, -2 for adaptive."""
+        """Return the whole state as plain numbers; -1 stands for None, -2 for adaptive."""
         return {
             "fast": self.fast,
             "slow": self.slow,
@@ -126,12 +126,12 @@ class Switch:
         }
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
-        """Go on from a state, which must be of a switch with the same settings.
+        """Continue from a state, which must come from a switch with the same settings.
 
         Parameters
         ----------
         state
-            What `state_dict` gave.
+            The result of `state_dict`.
         """
         own = self.state_dict()
         if set(state) != set(own):

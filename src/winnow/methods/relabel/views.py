@@ -1,11 +1,11 @@
-"""Views of a batch of images: cropped, flipped and recoloured, each image on its own, the batch at once.
+"""Views of a batch of images: cropped, flipped and recoloured, per image, for the whole batch at once.
 
-A crop is a pair of matrices, one for rows and one for columns, so that all crops of a batch are two batched
-products. Brightness, contrast, saturation, hue and grey are affine maps of colours, so that all of them together
-are one 3 x 3 matrix and one offset an image. Hue is turned in the YIQ plane. Values stay between 0 and 1.
+A crop is a pair of matrices, one for rows and one for columns, so that all crops of a batch are two batched products.
+Brightness, contrast, saturation, hue and grey are affine maps of colours, so that together they are one 3 x 3 matrix
+and one offset per image. Hue is rotated in the YIQ plane. Values stay between 0 and 1.
 
-One augmentation serves all eight methods: crops of at least a fifth of the area, flips, the colour jitter that SimCLR
-uses for small images, one image in five grey, no blur. Whoever wants another gives a transform of their own.
+All eight methods use the same augmentation: crops of at least a fifth of the area, flips, the colour jitter that SimCLR
+uses for small images, one image in five grey, no blur. Pass a transform to use another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Transform = Callable[[Any], Any]
 WEAK = (0.5, 1.0)  # share of the image's area in a crop
 STRONG = (0.2, 1.0)
 LOCAL = (0.1, 0.4)
-RATIO = 4 / 3  # widest and narrowest shape of a crop
+RATIO = 4 / 3  # widest and narrowest aspect ratio of a crop
 JITTER, HUE, JITTERED, GREY = 0.4, 0.1, 0.8, 0.2
 LUMA = np.array([0.299, 0.587, 0.114])
 YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
@@ -51,11 +51,11 @@ def strong_views(
     x
         Images between 0 and 1.
     rng
-        Decides everything; the two large views do not depend on `local`.
+        Source of all randomness; the two large views do not depend on `local`.
     local
-        How many small crops.
+        The number of small crops.
     size
-        Height and width of the small crops; those of the images unless given.
+        Height and width of the small crops; if not given, those of the images.
     """
     large, small = tuple(x.shape[-2:]), size or tuple(x.shape[-2:])
     wanted = [(STRONG, large)] * 2 + [(LOCAL, small)] * local
@@ -63,7 +63,7 @@ def strong_views(
 
 
 def transformed_views(x: torch.Tensor, transform: Transform, seed: int, step: int) -> list[torch.Tensor]:
-    """Views from someone's own transform of one PIL image; one that gives a single view is called twice."""
+    """Views from the user's own transform of one PIL image; one that gives a single view is called twice."""
     from PIL import Image
 
     pixels = (x * 255).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy()
@@ -88,13 +88,13 @@ def _several(made: Any, again: Callable[[], Any]) -> list[torch.Tensor]:
                 f"got {type(view).__name__}."
             )
     if len(views) < 2:
-        raise InputError(f"transform of accelerate must give at least 2 views of an image; got {len(views)}.")
+        raise InputError(f"transform of accelerate must give at least 2 views per image; got {len(views)}.")
     return views
 
 
 @contextmanager
 def _all_seeded(seed: int) -> Iterator[None]:
-    """Seed every generator a transform may draw from, and leave each as it was found."""
+    """Seed every generator that a transform may use, and restore each afterwards."""
     ours, theirs = random.getstate(), np.random.get_state()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]):
         random.seed(seed)
@@ -125,10 +125,10 @@ def _cropped(
 def _resampling(
     side: int, out: int, start: NDArray[np.float64], length: NDArray[np.float64], flip: NDArray[np.bool_] | None = None
 ) -> torch.Tensor:
-    """For each image the out x side matrix of linear interpolation that reads a stretch of its pixels.
+    """For each image, the out x side matrix of linear interpolation that reads a stretch of its pixels.
 
-    `start` and `length` are shares of the side. Where pixels become fewer, the triangle widens with them, so that
-    none is passed over.
+    `start` and `length` are fractions of the side. For downsampling, the triangle widens accordingly, so that no pixel
+    is skipped.
     """
     steps = torch.from_numpy((length * side / out).astype(np.float32))[:, None]
     first = torch.from_numpy((start * side).astype(np.float32))[:, None]
@@ -141,7 +141,7 @@ def _resampling(
 
 
 def _recoloured(x: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
-    """Each image with another brightness, contrast, saturation and hue most of the time, and grey now and then."""
+    """Change brightness, contrast, saturation and hue of most images at random, and make some grey."""
     n, channels, height, width = x.shape
     drawn = rng.random((6, n))
     untouched = drawn[0] >= JITTERED
@@ -156,14 +156,15 @@ def _recoloured(x: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
     if not colour:
         return (flat * factor + offset).clamp_(0, 1).view_as(x)
     maps = torch.from_numpy(_colour_maps(saturation, angle, drawn[5] < GREY)).to(x)
-    # Every map sends grey to itself, so that the offset, which is grey, passes through unchanged.
+    # Every map keeps grey values, so the offset, which is grey, is unchanged.
     return torch.baddbmm(offset.expand(n, 3, 1), maps * factor, flat).clamp_(0, 1).view_as(x)
 
 
 def _colour_maps(
     saturation: NDArray[np.float64], angle: NDArray[np.float64], grey: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """For each image the 3 x 3 matrix that changes saturation, turns the hue and takes the colour away if asked."""
+    """For each image, the 3 x 3 matrix that changes saturation, rotates the hue and removes the colour if requested."""
+
     to_grey = np.tile(LUMA, (3, 1))
     saturate = saturation[:, None, None] * np.eye(3) + (1 - saturation)[:, None, None] * to_grey
     turn = np.zeros((angle.size, 3, 3))

@@ -1,10 +1,15 @@
-"""The theory of pruning: solve it, simulate it, advise from it.
+"""The theory of pruning: predict the error of a pruned training set from its size.
 
-A teacher labels Gaussian inputs, a probe ranks them, a fraction is kept and a max-margin student learns from it.
-`solve` and `learning_curve` give the student's error exactly for large dimensions (Sorscher et al. 2022, with the
-errors of the printed formulas put right: see docs/theory.md); `simulate` trains such students; `optimal_window`,
-`best_keep` and `frontier` say what to keep; `information_gain`, `minimum_keep` and `asymptotic_prefactor` say why;
-`fit_scaling` and `pareto` do the same for errors that were measured. Only numpy, scipy and numba are needed.
+The model: a teacher labels Gaussian inputs, a probe ranks them, a fraction is kept, and a max-margin student is
+trained on it (Sorscher et al. 2022; docs/theory.md lists the corrections to the printed formulas).
+
+- `solve` and `learning_curve` give the student's error, exact in the limit of many dimensions.
+- `simulate` trains such students in a finite dimension, to check the theory.
+- `optimal_window`, `best_keep` and `frontier` say which examples to keep, and how many.
+- `information_gain`, `minimum_keep` and `asymptotic_prefactor` explain why.
+- `fit_scaling` and `pareto` analyse errors measured in real trainings.
+
+This package needs only numpy, scipy and numba.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the theory advises, in sentences made from its numbers.
+"""Advice from the theory, as sentences built from its numbers.
 
-Rows are mappings with the names of the library: alpha, keep, angle, policy, error, random_error and so on.
+Rows are mappings that use the library's names as keys: alpha, keep, angle, policy, error, random_error and so on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from . import best_keep, learning_curve
 
 __all__ = ["best_fraction", "enough_of", "how_far_apart", "what_it_teaches", "which_to_keep"]
 
-TIE = 1e-3  # a policy is better than random if it saves more than this part of the error
+TIE = 1e-3  # a policy is better than random if it lowers the error by more than this fraction
 Row = Mapping[str, Any]
 
 
 def which_to_keep(keep: float, angle: float, alphas: Sequence[float]) -> str:
-    """Which of hard, easy and random gives the lowest error, and from where to where.
+    """Say which of hard, easy and random gives the lowest error, and over which range of alpha.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def which_to_keep(keep: float, angle: float, alphas: Sequence[float]) -> str:
     angle
         Degrees between probe and teacher.
     alphas
-        Kept examples per dimension, rising; a change of policy is placed between two of them.
+        Kept examples per dimension, in increasing order. A change of policy is reported between two of them.
     """
     if keep == 1.0:
         return "Everything is kept, so neither the policy nor the probe matters."
@@ -48,7 +48,7 @@ def which_to_keep(keep: float, angle: float, alphas: Sequence[float]) -> str:
 
 
 def enough_of(total: float, angle: float, smallest: float | None = None) -> str:
-    """How little of the data does as well as all of them.
+    """Say how small a fraction of the data does as well as all of it.
 
     Parameters
     ----------
@@ -57,21 +57,22 @@ def enough_of(total: float, angle: float, smallest: float | None = None) -> str:
     angle
         Degrees between probe and teacher.
     smallest
-        The least fraction allowed.
+        The smallest fraction allowed.
     """
     best = best_keep(total=total, angle=angle, smallest=smallest)
     start = f"Of {total:g} examples per dimension, with {_probe(angle)},"
     full = float(best.full_error or 0.0)  # a total was given, so there is one
     if best.bound == "all":
-        return f"{start} no smaller part does as well as all of them, which give error {full:.4g}."
+        return f"{start} no smaller fraction does as well as all of them, which give error {full:.4g}."
     return (
         f"{start} the hardest {best.keep:.2g} ({best.alpha:.3g} per dimension) are enough: error {best.error:.4g}, "
-        f"{best.error / full - 1:+.1%} beside all of them; as many at random give {best.random_error:.4g}."
+        f"{best.error / full - 1:+.1%} relative to all of them; the same number at random gives "
+        f"{best.random_error:.4g}."
     )
 
 
 def best_fraction(row: Row) -> str:
-    """The fraction that a frontier found for one number of kept examples."""
+    """Say which fraction is best for one number of kept examples: one row of a frontier."""
     return (
         f"With {_probe(row['angle'])} and {row['alpha']:.3g} examples kept per dimension, the best fraction to keep "
         f"({row['policy']}) is {row['keep']:.2g}: error {row['error']:.4g}; random ones give {row['random_error']:.4g}."
@@ -79,24 +80,24 @@ def best_fraction(row: Row) -> str:
 
 
 def what_it_teaches(rows: Sequence[Row]) -> str:
-    """Where one more example teaches most beside a random one."""
+    """Say at which alpha one more selected example gains most over a random one."""
     best = max(rows, key=lambda row: float(row["information"] / row["random_information"]))
     return (
-        f"Of these points, one more {best['policy']} example (keep {best['keep']:.2g}) teaches most beside a random "
-        f"one at {best['alpha']:.3g} kept per dimension: {best['information']:.4g} nats against "
+        f"Of these points, one more {best['policy']} example (keep {best['keep']:.2g}) gains most over a random one at "
+        f"{best['alpha']:.3g} kept per dimension: {best['information']:.4g} nats against "
         f"{best['random_information']:.4g}."
     )
 
 
 def how_far_apart(rows: Sequence[Row], dimension: int) -> str:
-    """How far simulated errors are from the theory.
+    """Say how far the simulated errors are from the theory.
 
     Parameters
     ----------
     rows
-        With `simulated_error` and its `standard_error`.
+        Each has `simulated_error` and its `standard_error`.
     dimension
-        Of the simulated students.
+        The dimension of the simulated students.
     """
     misses = [abs(row["simulated_error"] - row["error"]) / max(row["standard_error"], 1e-300) for row in rows]
     worst = max(range(len(rows)), key=misses.__getitem__)

@@ -1,4 +1,4 @@
-"""What remains at large alpha: eps -> prefactor / alpha, and how far pruning can lower the prefactor.
+"""The limit of large alpha: eps -> prefactor / alpha, and how far pruning can lower the prefactor.
 
 **The constant.** Unpruned, at large alpha, the max-margin student is close to the teacher: J = R T + s e with R -> 1,
 and both its margin kappa and s are small and of one order. Only examples within a few kappa of the teacher's boundary
@@ -46,7 +46,20 @@ _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 @cache
 def power_law_constant() -> float:
-    """The constant C of eps -> C / alpha for unpruned data, 0.50049; the module's docstring derives it."""
+    """Return the constant C of eps -> C / alpha for unpruned data, 0.50049.
+
+    The docstring of the module derives it.
+
+    Returns
+    -------
+    float
+        C.
+
+    Examples
+    --------
+    >>> round(power_law_constant(), 5)
+    0.50049
+    """
 
     def condition(c: float) -> float:
         return (1.0 - c * c) * _density(c) - c**3 * _below(c)
@@ -56,9 +69,9 @@ def power_law_constant() -> float:
 
 
 def asymptotic_prefactor(keep: ArrayLike, angle: ArrayLike, policy: str | Window = "hard") -> Any:
-    """The limit of alpha * eps at large alpha, alpha being the kept examples per dimension.
+    """Return the limit of alpha * eps at large alpha, where alpha is the number of kept examples per dimension.
 
-    It is C f / p, C the power-law constant, f the fraction kept and p the probability that an example on the
+    It is C f / p, with C the power-law constant, f the fraction kept and p the probability that an example on the
     teacher's boundary is kept. At angle 0 every such example has margin 0: a policy that keeps margin 0 has p = 1,
     and one that does not ("easy", a window that starts above 0) has p = 0 and the limit is infinite. No example then
     comes near the boundary, and the error falls more slowly than 1 / alpha, so no prefactor exists. The answer is
@@ -67,11 +80,26 @@ def asymptotic_prefactor(keep: ArrayLike, angle: ArrayLike, policy: str | Window
     Parameters
     ----------
     keep
-        The fraction kept, in (0, 1]: a number or an array. A window brings its own, as `keep` of 1 says.
+        The fraction kept, in (0, 1]: a number or an array. A window defines its own fraction; pass 1 with it.
     angle
         The angle between probe and teacher in degrees, in [0, 90]: a number or an array that broadcasts.
     policy
         "hard", "easy", "random" or a `Window`.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The prefactor, with the shape that `keep` and `angle` broadcast to.
+
+    Raises
+    ------
+    InputError
+        If `keep`, `angle` or `policy` is out of range, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> round(asymptotic_prefactor(0.2, angle=10), 4)
+    0.117
     """
     owner = "asymptotic_prefactor"
     angles = _angles(owner, angle)
@@ -88,21 +116,36 @@ def asymptotic_prefactor(keep: ArrayLike, angle: ArrayLike, policy: str | Window
 
 
 def minimum_keep(angle: ArrayLike) -> Any:
-    """The fraction below which the paper expects pruning by an imperfect probe to stop paying: its Eq. 80, corrected.
+    """Return the fraction below which the paper expects pruning by an imperfect probe not to help: Eq. 80, corrected.
 
     It is the f at which the mean squared margin of kept examples along a perfect probe equals sin(angle)^2, the value
     that an imperfect probe cannot get below along the teacher:
 
         1 - 2 gamma exp(-gamma^2 / 2) / (sqrt(2 pi) (1 - 2 H(gamma))) = sin(angle)^2,   f = 1 - 2 H(gamma).
 
-    For small angles f is 1.382 times the angle in radians. This is a heuristic of the paper and not a lower bound on
-    f or on the error, as the paper has it: the exact prefactor of eps ~ 1 / alpha falls steadily with f, to the infimum
-    C sin(angle) (see `asymptotic_prefactor`), which is less than C times this fraction at every angle below 90.
+    For small angles f is 1.382 times the angle in radians. The paper presents this as a lower bound; it is only a
+    heuristic. The exact prefactor of eps ~ 1 / alpha falls steadily with f, to the infimum C sin(angle) (see
+    `asymptotic_prefactor`), which is less than C times this fraction at every angle below 90.
 
     Parameters
     ----------
     angle
         The angle between probe and teacher in degrees, in [0, 90]: a number or an array.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The fraction, with the shape of `angle`.
+
+    Raises
+    ------
+    InputError
+        If an angle lies outside [0, 90].
+
+    Examples
+    --------
+    >>> round(minimum_keep(10), 4)
+    0.2378
     """
     angles = _angles("minimum_keep", angle)
     return _shaped([_minimum(float(a)) for a in angles.flat], angles.shape)
@@ -141,7 +184,7 @@ def _prefactor(low: float, high: float, fraction: float, sine: float) -> float:
 
 
 def _minimum(degrees: float) -> float:
-    """Solve for gamma on the scale where the wanted moment, or its distance from 1, has no cancellation."""
+    """Solve for gamma on the scale where the moment we want, or its distance from 1, has no cancellation."""
     if degrees in (0.0, 90.0):
         return degrees / 90.0
     sine = math.sin(math.radians(degrees))

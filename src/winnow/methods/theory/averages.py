@@ -1,4 +1,4 @@
-"""Averages over kept examples, compiled: closed forms in two directions, quadrature in the third.
+"""Averages over the kept examples, compiled: closed forms in two directions, quadrature in the third.
 
 In the frame of the student's in-plane direction m (see `saddle`) the margin depends on x, the component along m, and on
 noise; whether an example is kept, and its label, depend on x and on y, the component across m. On each line x = const
@@ -74,7 +74,7 @@ def _strip(x: float, cos_b: float, sin_b: float, c: float, s: float, low: float,
 
 @compiled
 def _add_step(breaks: Array, count: int, centre: float, width: float, lower: float, upper: float) -> int:
-    """Note where a smoothed step begins, turns and ends, if inside the range and not as good as noted already."""
+    """Add the begin, middle and end of a smoothed step, if in range and not close to a break already listed."""
     for side in (-1.0, 0.0, 1.0):
         at = centre + side * _REACH * width
         known = not lower < at < upper
@@ -90,7 +90,7 @@ def _add_step(breaks: Array, count: int, centre: float, width: float, lower: flo
 
 @compiled
 def _panels(M: float, beta: float, sigma: float, low: float, high: float, theta: float, breaks: Array) -> int:
-    """Sorted ends of the panels of x; returns how many."""
+    """Write the sorted ends of the panels of x into `breaks`; return how many there are."""
     omega = theta - beta
     tan_b, tan_w, cos_w = abs(math.tan(beta)), abs(math.tan(omega)), max(abs(math.cos(omega)), 1e-300)
     far = math.sqrt(low * low + _DEPTH)
@@ -121,7 +121,7 @@ def _panels(M: float, beta: float, sigma: float, low: float, high: float, theta:
 @compiled
 def moments(M: float, beta: float, sigma: float, low: float, high: float, keep: float, theta: float, out: Array,
              breaks: Array, line: Array) -> None:  # fmt: skip
-    """All averages that the conditions and their derivatives need.
+    """Compute all averages that the conditions and their derivatives need.
 
     out: 0 E(1-tau)+^2, 1 E[(1-tau)+ x], 2 E[(1-tau)+ y], 3 P, 4 P_xx, 5 P_xy, 6 P_yy (averages of 1(tau<1) times
     1, x^2, xy, y^2), 7 E[phi x], 8 E[phi y], 9 E[phi c], with phi the normal density at c = (1 - M x)/sigma.

@@ -1,9 +1,9 @@
-"""The best one can do: the best window, the best fraction, and the frontier of all sizes.
+"""The best choices according to the theory: the best window, the best fraction, and the frontier over all sizes.
 
-How little to keep is a question with a missing half. At a fixed number of kept examples (alpha above 2) and with a
-perfect probe the error is proportional to the fraction kept, so "the best fraction" is no fraction at all: gather
-more data and keep ever less of it. The answer exists once something stops that: a limit on the data there is
-(`total`), a smallest fraction (`smallest`), or a probe that is off by an `angle`. These functions ask for one.
+"What is the best fraction to keep?" has no answer by itself. At a fixed number of kept examples (alpha above 2) and
+with a perfect probe, the error is proportional to the fraction kept: gathering more data and keeping ever less of it
+always helps. A best fraction exists once something limits that: the amount of data (`total`), a smallest fraction
+(`smallest`), or a probe that is off by an `angle`. These functions require one of the three.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["BestKeep", "BestWindow", "Frontier", "best_keep", "frontier", "optim
 Array = NDArray[np.float64]
 Objective = Callable[[float], float]
 
-_SCAN = 33  # points at which a curve is looked at before its best stretch is refined
+_SCAN = 33  # points at which a curve is scanned before its best stretch is refined
 _LEAST = 1e-4  # with an imperfect probe the error no longer changes below this fraction
-_FEWEST = 0.5  # examples per dimension below which no pruned set is as good as any whole worth pruning
+_FEWEST = 0.5  # with fewer examples per dimension, no pruned set is as good as a full set worth pruning
 _CROSSOVER = 2.0  # from this alpha on, at a perfect probe, ever thinner slices teach ever more
 _FLAT = 1e-9  # relative differences of error below this are rounding
 
 
 @dataclass(frozen=True)
 class BestWindow:
-    """The window of difficulty that gives the lowest error, and what hard and easy would give."""
+    """The window of difficulty with the lowest error, and the errors of hard and easy for comparison."""
 
     a: float
     b: float
@@ -58,15 +58,15 @@ class BestKeep:
     Attributes
     ----------
     keep, alpha, error
-        The fraction, how many examples per dimension that leaves, and the error they give.
+        The fraction, the number of examples per dimension it leaves, and their error.
     random_error
-        The error of as many random examples.
+        The error of the same number of random examples.
     full_error
-        The error of everything there is; None if no total was given.
+        The error of all the data; None if no total was given.
     bound
-        What decided: "interior" (more or less would be worse), "total" (all the data there are were ranked),
-        "smallest" (the least fraction allowed), "flat" (less makes no difference), "all" (keep everything) or "within"
-        (the least that costs no more than allowed).
+        What determined the answer: "interior" (more or less would be worse), "total" (all available data were
+        ranked), "smallest" (the smallest fraction allowed), "flat" (a smaller fraction makes no difference), "all"
+        (keep everything) or "within" (the smallest fraction whose extra error is within the limit).
     """
 
     keep: float
@@ -79,7 +79,7 @@ class BestKeep:
 
 @dataclass(frozen=True)
 class Frontier:
-    """The lowest error for each number of kept examples, and the fraction that reaches it."""
+    """The lowest error for each number of kept examples, and the fraction that achieves it."""
 
     alpha: Array
     keep: Array
@@ -95,7 +95,7 @@ class Frontier:
 
 
 def optimal_window(alpha: float, keep: float, angle: float = 0.0) -> BestWindow:
-    """The window a < |margin| < b of the data that teaches most, for a fraction and a number of examples.
+    """Find the window a < |margin| < b with the lowest error, for a given fraction and number of kept examples.
 
     Parameters
     ----------
@@ -105,6 +105,16 @@ def optimal_window(alpha: float, keep: float, angle: float = 0.0) -> BestWindow:
         Fraction kept.
     angle
         Degrees between probe and teacher.
+
+    Returns
+    -------
+    BestWindow
+        The ends of the window, its error, and the errors of the policies it is compared with.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
 
     Examples
     --------
@@ -132,24 +142,34 @@ def best_keep(
     smallest: float | None = None,
     within: float = 0.01,
 ) -> BestKeep:
-    """How small a fraction of hard examples to keep.
+    """Find the fraction of hard examples to keep.
 
-    With `alpha`, the number of examples to keep is fixed and the question is how large a pool to take them from: the
-    fraction with the lowest error is returned. Without it, `total` is fixed and the question is how much of it can
-    go: the smallest fraction whose error is `within` that of the whole is returned.
+    With `alpha`, the number of kept examples is fixed and the pool they come from may grow: returns the fraction with
+    the lowest error. Without `alpha`, the pool (`total`) is fixed: returns the smallest fraction whose error is
+    `within` that of all the data.
 
     Parameters
     ----------
     alpha
-        Kept examples per dimension, if that is what is fixed.
+        Kept examples per dimension, if that number is fixed.
     total
         Examples per dimension before pruning.
     angle
         Degrees between probe and teacher.
     smallest
-        The least fraction allowed.
+        The smallest fraction allowed.
     within
-        How much larger the error may be than that of the whole, as a fraction of it, where `total` alone is given.
+        How much larger the error may be than that of all the data, relative to it. Used only without `alpha`.
+
+    Returns
+    -------
+    BestKeep
+        The fraction, its error, and what determined it.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, if neither `alpha` nor `total` is given, or if no best fraction exists.
 
     Examples
     --------
@@ -181,20 +201,35 @@ def frontier(
     angle: float = 0.0,
     policy: str = "hard",
 ) -> Frontier:
-    """The lowest error at each number of kept examples, over all fractions the data allow.
+    """Compute the lowest error at each number of kept examples, over all fractions the data allow.
 
     Parameters
     ----------
     alphas
         Kept examples per dimension.
     total
-        Examples per dimension before pruning: a fraction below alpha / total is not to be had.
+        Examples per dimension before pruning. It excludes fractions below alpha / total.
     smallest
-        The least fraction allowed.
+        The smallest fraction allowed.
     angle
         Degrees between probe and teacher.
     policy
         "hard", "easy", or "window" for the best window at every fraction.
+
+    Returns
+    -------
+    Frontier
+        The best fraction and its error for each alpha, with the error of random examples for comparison.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or if nothing limits the fraction from below.
+
+    Examples
+    --------
+    >>> frontier([1, 3], total=20).keep.round(3).tolist()
+    [0.95, 0.15]
     """
     points = checks.array("alphas", "frontier", alphas, ndim=1, dtype=np.float64)
     checks.number("alphas", "frontier", float(points.min()), low=0.0, open_low=True)
@@ -213,7 +248,10 @@ def frontier(
 
 def _of_total(owner: str, total: float | None, angle: float, smallest: float | None, within: float) -> BestKeep:
     if total is None:
-        raise InputError(f"{owner} needs alpha= (examples to keep, per dimension) or total= (examples there are).")
+        raise InputError(
+            f"alpha or total of {owner} must be given: the examples per dimension to keep, or those available; "
+            "got neither."
+        )
     whole = solve(total).error
     limit = (1.0 + within) * whole
     floor = smallest if smallest is not None else min(1.0, max(_LEAST, _FEWEST / total) if angle else _FEWEST / total)
@@ -227,7 +265,7 @@ def _of_total(owner: str, total: float | None, angle: float, smallest: float | N
     if not over.any():
         keep, bound = floor, "smallest" if smallest is not None else "within"
     elif not over[-1]:
-        last = int(np.flatnonzero(over)[-1])  # from here on everything larger is good enough
+        last = int(np.flatnonzero(over)[-1])  # every larger fraction is good enough
         keep, bound = float(np.exp(brentq(excess, grid[last], grid[last + 1], xtol=1e-10))), "within"
     else:
         keep, bound = 1.0, "all"
@@ -236,12 +274,12 @@ def _of_total(owner: str, total: float | None, angle: float, smallest: float | N
 
 
 def _least(owner: str, alpha: float, total: float | None, smallest: float | None, angle: float) -> float:
-    """The smallest fraction that may be asked about, or a refusal where there is none."""
+    """Return the smallest fraction to consider; raise if nothing limits it."""
     if total is None and smallest is None and angle == 0.0 and alpha >= _CROSSOVER:
         raise InputError(
-            f"{owner} needs total= (examples per dimension there are) or smallest= (the least fraction allowed): with "
-            f"a perfect probe and alpha={alpha:g} fixed the error falls with the fraction all the way to 0, so there "
-            "is no best one."
+            f"total (examples per dimension available) or smallest (the smallest fraction allowed) of {owner} must be "
+            f"given: with a perfect probe and alpha={alpha:g} fixed, the error falls with the fraction all the way to "
+            "0, so there is no best one; got neither."
         )
     if total is not None and alpha > total:
         raise InputError(f"alpha of {owner} must be at most total={total:g}; got {alpha:g}.")
@@ -269,18 +307,18 @@ def _window_error(alpha: float, keep: float, angle: float, hardest: float) -> fl
 
 
 def _error_of_keep(alpha: float, angle: float, policy: str) -> Objective:
-    """The error as a function of the logarithm of the fraction kept."""
+    """Return the error as a function of the log of the fraction kept."""
     if policy == "window":
         return lambda x: optimal_window(alpha, min(1.0, float(np.exp(x))), angle).error
     return lambda x: solve(alpha, min(1.0, float(np.exp(x))), angle, policy).error
 
 
 def _lowest(of: Objective, grid: Array) -> tuple[float, str]:
-    """Where a smooth curve is lowest: the scan's best stretch refined; and which end, if it lies on one."""
+    """Find where a smooth curve is lowest, by refining the best stretch of a scan, and which end it is on, if any."""
     if grid[0] >= grid[-1]:
         return float(grid[0]), "low"
     values = np.array([_or_infinite(of, float(x)) for x in grid])
-    best = int(np.flatnonzero(values <= (1.0 + _FLAT) * values.min())[-1])  # of equals the last, which keeps most
+    best = int(np.flatnonzero(values <= (1.0 + _FLAT) * values.min())[-1])  # of ties the last, which keeps most
     left, right = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
     settings = {"xatol": 1e-7 * (right - left)}
     found = minimize_scalar(lambda x: _or_infinite(of, x), bounds=(left, right), method="bounded", options=settings)
@@ -290,7 +328,7 @@ def _lowest(of: Objective, grid: Array) -> tuple[float, str]:
 
 
 def _or_infinite(of: Objective, x: float) -> float:
-    """A value to minimise over; a slice too thin to solve for is no candidate."""
+    """Return the value, or infinity for a slice too thin to solve, so that a minimiser skips it."""
     try:
         return of(x)
     except WinnowError:

@@ -1,9 +1,9 @@
-"""What one more kept example teaches: the rate at which the set of faultless students shrinks.
+"""The information in one more kept example: the rate at which the set of error-free students shrinks.
 
 A student J on the sphere in N dimensions has seen alpha N kept examples and gets all of them right. Such students
-fill a volume exp(N S(alpha)), and the information gain is I(alpha) = -dS/dalpha, in nats an example. A fresh example
-is answered rightly by a part Phi(X) of that volume, so I is also the mean of -log Phi(X). With q the overlap of two
-students, R that of a student with the teacher, and z > 0 the teacher's margin of a kept example,
+fill a volume exp(N S(alpha)), and the information gain is I(alpha) = -dS/dalpha, in nats per example. A fraction
+Phi(X) of that volume classifies a new example correctly, so I is also the mean of -log Phi(X). With q the overlap of
+two students, R that of a student with the teacher, and z > 0 the teacher's margin of a kept example,
 
     X = A t + B z,  t standard normal,  A = sqrt((q - R^2) / (1 - q)),  B = R / sqrt(1 - q).
 
@@ -12,14 +12,14 @@ The entropy (Eq. 65 of Sorscher et al. 2022, no margin) is the extremum over q a
     S = -log(1 + A^2 + B^2) / 2 + A^2 / 2 + alpha E log Phi(X).
 
 Write psi = phi / Phi, so that psi' = -psi (X + psi). With Stein's lemma, E[psi t] = A E psi', the derivatives of S
-vanish where q = -alpha E psi' and B (1 - q) = alpha E[psi z]. Put psi' into the first and use the second: it becomes a
-mean of positive terms, so that nothing cancels where q is close to 1:
+vanish where q = -alpha E psi' and B (1 - q) = alpha E[psi z]. Substituting psi' into the first and using the second
+gives a mean of positive terms, so that nothing cancels where q is close to 1:
 
     A^2 = alpha E[psi^2],     B / (1 + A^2 + B^2) = alpha E[psi z].
 
-At f = 1 the solution has q = R and I is the classical Eq. 72; below f = 1 it has not, and Eqs. 73 to 77 of the paper,
-which take q = R, do not hold. Every mean here is one integral over X: given X, z is normal and cut at the policy's
-ends, and its moments have a closed form.
+At f = 1 the solution has q = R and I is the classical Eq. 72. Below f = 1, q differs from R, and Eqs. 73 to 77 of the
+paper, which assume q = R, do not hold. Every mean here is one integral over X: given X, z is a normal truncated at the
+policy's ends, and its moments have a closed form.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _REACH = 9.5  # standard deviations after which a Gaussian factor no longer coun
 _STEPS = np.array([-9.5, -7.0, -5.0, -3.5, -2.0, -1.0, 0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 9.5])
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _TOLERANCE = 1e-11
-_ALPHAS = (1e-8, 1e9)  # where it was tried
+_ALPHAS = (1e-8, 1e9)  # the tested range
 
 
 @dataclass(frozen=True)
 class Information:
-    """The information gain and the overlaps at which it is attained; numbers, or arrays of one shape.
+    """The information gain and the overlaps that go with it; all numbers, or all arrays of the same shape.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Information:
     nats
         The information gain of one more kept example.
     q
-        The overlap of two students that make no mistake.
+        The overlap of two students that make no error on the kept examples.
     R
         The overlap of such a student with the teacher.
     """
@@ -76,20 +76,35 @@ class Information:
 
 
 def information_gain(alpha: ArrayLike, keep: ArrayLike = 1.0, policy: str | Window = "hard") -> Information:
-    """How much one more kept example teaches, in nats, when the probe is perfect.
+    """Compute the information in one more kept example, in nats, for a perfect probe.
 
     The gain rises as fewer, harder examples are kept. If examples at the boundary are kept (hard, random), it
-    tends to 1 / alpha at large alpha whatever the fraction. If they are not (easy, a window away from 0), it falls
-    faster: what is left to learn lies where no example is.
+    tends to 1 / alpha at large alpha for every fraction. If they are not (easy, a window away from 0), it falls
+    faster: what remains to be learned lies where there are no examples.
 
     Parameters
     ----------
     alpha
         Kept examples per dimension, above 0: a number or an array.
     keep
-        The fraction kept, in (0, 1]: a number or an array that broadcasts against alpha. A window brings its own.
+        The fraction kept, in (0, 1]: a number or an array that broadcasts against alpha. A window defines its own.
     policy
         "hard", "easy", "random" or a `Window`.
+
+    Returns
+    -------
+    Information
+        The gain in `nats`, and the overlaps `q` and `R`.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, the shapes do not broadcast, or a point could not be solved.
+
+    Examples
+    --------
+    >>> round(information_gain(3, keep=0.2).nats, 4), round(information_gain(3).nats, 4)
+    (0.3787, 0.2842)
     """
     alphas = checks.array("alpha", _OWNER, alpha, dtype=np.float64)
     keeps = checks.array("keep", _OWNER, keep, dtype=np.float64)
@@ -117,7 +132,7 @@ def information_gain(alpha: ArrayLike, keep: ArrayLike = 1.0, policy: str | Wind
 
 
 def _gain(alpha: float, kept: _Kept) -> tuple[float, float, float]:
-    """The gain, q and R at one point."""
+    """Return the gain, q and R at one point."""
     A, B = _extremum(alpha, kept)
     x, mass, _, _ = _measure(A, B, *kept)
     total = 1.0 + A * A + B * B
@@ -125,7 +140,7 @@ def _gain(alpha: float, kept: _Kept) -> tuple[float, float, float]:
 
 
 def _extremum(alpha: float, kept: _Kept) -> tuple[float, float]:
-    """A and B at the extremum: Newton from either limit of alpha, else along a path of growing alpha."""
+    """Find A and B at the extremum: Newton from either limit of alpha, else along a path of increasing alpha."""
     starts = [_small_alpha, _large_alpha] if alpha < 2.0 or kept[0] > 0.0 else [_large_alpha, _small_alpha]
     tries = (_descend(alpha, kept, start(alpha, kept)) for start in starts)
     point = next((found for found in tries if found is not None), None)
@@ -152,7 +167,7 @@ def _small_alpha(alpha: float, kept: _Kept) -> _Vector:
 def _large_alpha(alpha: float, kept: _Kept) -> _Vector:
     """The logs of A and B once only examples near the boundary matter: A tends to 1, B to 0.72 alpha / f.
 
-    The figure 0.72 is that of unpruned data, where the error of a random faultless student falls as 0.625 / alpha;
+    The figure 0.72 is that of unpruned data, where the error of a random error-free student falls as 0.625 / alpha;
     keeping only the hardest fraction f raises the density at the boundary by 1 / f.
     """
     start: _Vector = np.log(np.array([1.0, 0.72 * alpha / kept[2]]))
@@ -160,7 +175,7 @@ def _large_alpha(alpha: float, kept: _Kept) -> _Vector:
 
 
 def _climb(alpha: float, kept: _Kept) -> _Vector | None:
-    """Follow the solution from a small alpha, guessing each next point by a straight line in logs."""
+    """Follow the solution from a small alpha, extrapolating each next point linearly in logs."""
     reached, step = min(alpha, 0.01), math.log(2.0)
     point = _descend(reached, kept, _small_alpha(reached, kept))
     slope = np.array([0.5, 1.0])
@@ -203,7 +218,7 @@ def _descend(alpha: float, kept: _Kept, start: _Vector) -> _Vector | None:
             return None
         point, miss, slopes, size = trial, trial_miss, trial_slopes, trial_size
         if size < _TOLERANCE:
-            # one step more costs no evaluation and squares what is left of the error
+            # one more step costs no evaluation and squares the remaining error
             return point - np.linalg.solve(slopes, miss)
     return None
 
@@ -228,7 +243,7 @@ def _residual(alpha: float, kept: _Kept, point: _Vector) -> tuple[_Vector, _Vect
 
 
 def _measure(A: float, B: float, low: float, high: float, fraction: float) -> tuple[_Vector, ...]:
-    """Nodes of X = A t + B z, and the weights that turn sums over them into E[h], E[h z] and E[h z^2]."""
+    """Return nodes of X = A t + B z, and the weights that turn sums over them into E[h], E[h z] and E[h z^2]."""
     cuts = _cuts(A, B, low, high)
     half = np.diff(cuts) / 2.0
     x = ((cuts[:-1] + half)[:, None] + half[:, None] * _NODES).ravel()
@@ -242,11 +257,11 @@ def _measure(A: float, B: float, low: float, high: float, fraction: float) -> tu
 
 
 def _cuts(A: float, B: float, low: float, high: float) -> _Vector:
-    """Ends of the panels: every place where the integrand bends, from where it starts to count to where it stops.
+    """Return the ends of the panels: every point where the integrand bends, over the range where it matters.
 
     The density of X bends on the scale A around B low and B high; psi bends on the scale 1 around 0, and only
     algebraically on its left, where doubling panels suffice. Right of 0, psi falls as a Gaussian, and against
-    the rising flank of the density at B low makes a peak of its own.
+    the rising flank of the density at B low it makes a separate peak.
     """
     edge = B * low
     reach = _REACH * A
@@ -286,7 +301,7 @@ def _narrow(mean: _Vector, sd: float, low: float, high: float) -> tuple[_Vector,
 
 
 def _hazard(x: _Vector) -> tuple[_Vector, _Vector, _Vector]:
-    """psi = phi / Phi with its first two derivatives, none of them lost to cancellation far left of 0.
+    """Compute psi = phi / Phi and its first two derivatives without cancellation far left of 0.
 
     There psi = y + e with y = -x and e = 1 / (y + r), r = 2 / (y + 3 / (y + ...)): the continued fraction gives
     the small parts e and r directly, psi' = -psi e and psi'' = psi e (2 e - r).

@@ -9,11 +9,11 @@ moves w along z and u along -r:
 - where z = 0 and no r_j > 0, no w satisfies all the rows: the data cannot be separated.
 
 The active rows are held as U^T Q, Q with orthonormal rows and U an upper triangle, which does not square the condition
-number as their Gram matrix would. At the end w and u are solved afresh from the active rows, and the conditions of
+number as their Gram matrix would. At the end w and u are solved again from the active rows, and the conditions of
 optimality are checked on all rows.
 
-No BLAS is called. Plain loops in one thread sum in the same order whatever runs beside them, so draws solved by several
-threads neither compete for cores nor change by a bit.
+No BLAS is called. Plain loops in one thread always sum in the same order, so draws solved by several threads neither
+compete for cores nor change by a bit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SOLVED, INSEPARABLE, UNVERIFIED = 0, 1, 2
 _DEPENDENT = 1e-12  # |z| / |a| below which a row counts as a combination of the active ones
 _NOISE = 1e-13  # r_j / max |r| below which r_j may be rounding
 _WIDEST = 1e250  # beyond it, w or its square leaves the numbers there are
-_SMALLEST = 1e-11  # a margin this small beside the longest row could be rounding
+_SMALLEST = 1e-11  # a margin this small relative to the longest row could be rounding
 _SLACK = 1e-9  # how far the checked answer may miss a constraint, or a multiplier its sign
 
 
@@ -74,7 +74,7 @@ def _split(s: _State, size: int, row: Array) -> float:
     s.z[:] = row
     s.d[:size] = 0.0
     left = norm
-    for _ in range(3):  # another pass where cancellation has left some of Q in z
+    for _ in range(3):  # repeat where cancellation has left some of Q in z
         before = left
         for i in range(size):
             part = _dot(s.Q[i], s.z)
@@ -112,7 +112,7 @@ def _rotate(upper: Array, lower: Array, c: float, s: float) -> None:
 
 @compiled
 def _drop(s: _State, size: int, gone: int) -> None:
-    """Make an active row inactive, and rotate neighbouring rows until U is a triangle again."""
+    """Make an active row inactive, and rotate neighbouring rows until U is triangular again."""
     for j in range(gone, size - 1):
         s.active[j] = s.active[j + 1]
         s.u[j] = s.u[j + 1]
@@ -128,7 +128,7 @@ def _drop(s: _State, size: int, gone: int) -> None:
 
 @compiled
 def _take_in(rows: Array, p: int, s: _State, size: int) -> int:
-    """Make row p active, dropping those in its way; return how many are active then, or -1 if there is no way."""
+    """Make row p active, dropping rows that block it; return the number of active rows, or -1 if impossible."""
     gained = 0.0
     while True:
         length = _split(s, size, rows[p])
@@ -158,7 +158,7 @@ def _take_in(rows: Array, p: int, s: _State, size: int) -> int:
 
 @compiled
 def _polish(rows: Array, s: _State, size: int) -> bool:
-    """Factorise the active rows afresh, solve a_i . w = 1 on them and refine once; False if they are dependent."""
+    """Factorise the active rows again, solve a_i . w = 1 on them and refine once; False if they are dependent."""
     for k in range(size):
         length = _split(s, k, rows[s.active[k]])
         if length == 0.0:
@@ -187,7 +187,7 @@ def _optimal(s: _State, size: int, lowest: float, rounding: float) -> bool:
 
 @compiled
 def _improve(rows: Array, candidates: NDArray[np.int64], s: _State, size: int, tolerance: float, most: int) -> int:
-    """Take in the worst candidate, `most` times or until all hold; return how many rows are active, or -1."""
+    """Add the worst candidate, up to `most` times or until all hold; return the number of active rows, or -1."""
     for _ in range(most):
         p, worst = len(rows), 1.0 - tolerance
         for i in candidates:
@@ -206,8 +206,8 @@ def _improve(rows: Array, candidates: NDArray[np.int64], s: _State, size: int, t
 def solve_rows(rows: Array) -> tuple[Array, Array, int]:
     """Solve for C-contiguous `rows`, at least one; return w, every row's multiplier, and a status.
 
-    Looking for the worst of all rows at every step costs more than the step. So all rows are measured once a round,
-    and within a round of a few steps only the worst of them are looked at.
+    Finding the worst of all rows at every step would cost more than the step itself. So all rows are measured once
+    per round, and a round of a few steps looks only at the worst of them.
     """
     count, dimension = rows.shape
     room = min(count, dimension)
@@ -219,7 +219,7 @@ def solve_rows(rows: Array) -> tuple[Array, Array, int]:
         longest = max(longest, math.sqrt(_dot(rows[i], rows[i])))
     steps, few = max(4, dimension // 16), max(16, dimension // 4)
     size, polished = int(np.int64(0)), False  # a bare 0 would be compiled as a constant, and everything twice
-    for _ in range(1000 + 50 * dimension + 5 * count):  # ends sooner, except on data at the edge of rounding
+    for _ in range(1000 + 50 * dimension + 5 * count):  # a safety limit, reached only by data at the edge of rounding
         for i in range(count):
             margins[i] = _dot(rows[i], s.w)
         reach = longest * math.sqrt(_dot(s.w, s.w))
@@ -244,12 +244,12 @@ def solve_rows(rows: Array) -> tuple[Array, Array, int]:
 
 
 def max_margin(points: ArrayLike, labels: ArrayLike) -> tuple[Array, float]:
-    """The plane through the origin that separates two classes with the largest margin, exactly.
+    """Find the plane through the origin that separates two classes with the largest margin, exactly.
 
     Parameters
     ----------
     points
-        One row an example.
+        One row per example.
     labels
         -1 or 1 for each row.
 
@@ -259,6 +259,17 @@ def max_margin(points: ArrayLike, labels: ArrayLike) -> tuple[Array, float]:
         The shortest vector with label * (point . w) >= 1 for all examples, to a relative error near rounding.
     margin
         1 / |w|, the distance from the plane to the nearest example.
+
+    Raises
+    ------
+    InputError
+        If a label is not -1 or 1, or no plane through the origin separates the classes by more than rounding.
+
+    Examples
+    --------
+    >>> w, margin = max_margin([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> w.round(6).tolist(), round(margin, 4)
+    ([1.0, -1.0], 0.7071)
     """
     owner = "max_margin"
     x: NDArray[Any] = checks.array("points", owner, points, ndim=2, dtype=np.float64)

@@ -21,11 +21,11 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class RunGroups:
-    """Runs of equal total and keep taken together, in order of kept examples, then of total.
+    """Runs grouped by total and keep, ordered by kept examples, then by total.
 
-    `errors` are means, `spread` the standard deviations between runs (NaN for a single run), `runs` how many there
-    were, `of_run` the group of each input run. `frequency` is how often the group is on the frontier when runs are
-    resampled; None if no group has a second run or none was asked for.
+    `errors` are means, `spread` the standard deviations between runs (NaN for a single run), `runs` the number of
+    runs, `of_run` the group of each input run. `frequency` is how often the group is on the frontier when runs are
+    resampled; None if no group has a second run or no resampling was requested.
     """
 
     total: Array
@@ -43,8 +43,8 @@ class Pareto:
     """The lower envelope of measured runs, in order of kept examples, and the curve that fits it.
 
     `indices` are positions in `groups`. `fit` is None where the envelope cannot be fitted, and `reason` says why.
-    The envelope picks the luckiest of close competitors, so its errors are a little too low where runs are noisy;
-    `frequency` shows how firm each point is.
+    The envelope picks the luckiest of close competitors, so its errors are biased low where runs are noisy;
+    `frequency` shows how stable each point is.
     """
 
     kept: Array
@@ -91,36 +91,41 @@ def pareto(
     seed: int = 0,
     level: float = 0.95,
 ) -> Pareto:
-    """Find the runs that no run with as few kept examples beats, and how their error falls.
+    """Find the runs that no run with as few or fewer kept examples beats, and fit how their error falls.
 
     Parameters
     ----------
     total
-        How many examples each run pruned from; one number if all the same.
+        The number of examples before pruning, per run; a single number applies to all runs.
     keep
-        The fraction each run kept; one number if all the same.
+        The fraction kept, per run; a single number applies to all runs.
     errors
         The error of each run. Runs of equal total and keep are averaged first.
     forms
         As for `fit_scaling`, which fits the envelope; its points are the averages.
     bootstrap
-        How many times to resample, for the frequencies and for the intervals of the fit; 0 for none.
+        Number of resamplings, for the frequencies and for the intervals of the fit; 0 for none.
     seed
         Seed of the resampling.
     level
-        The level of the intervals of the fit.
+        Confidence level of the intervals of the fit.
 
     Returns
     -------
     Pareto
         The envelope, the groups of runs it was taken from, and the fit.
 
+    Raises
+    ------
+    InputError
+        If the lengths differ or a value is out of range.
+
     Notes
     -----
     A setting is on the envelope if no other keeps as few or fewer examples at an error as low or lower, one of the
-    two strictly. Of settings equal in both, the one with the smaller total stands for all. For the frequencies, runs
-    are drawn anew within each group and the shift of the mean is widened by sqrt(m / (m - 1)) for its m runs;
-    a group with one run stays where it is, so its neighbours look firmer than they are.
+    two strictly. Of settings equal in both, the one with the smaller total represents all. For the frequencies, runs
+    are resampled within each group and the shift of the mean is widened by sqrt(m / (m - 1)) for its m runs;
+    a group with a single run does not move, so its neighbours look more stable than they are.
 
     Examples
     --------
@@ -143,7 +148,7 @@ def pareto(
     groups = _grouped(size, fraction, error, draws, seed)
     on = _envelope(groups.kept, groups.errors, groups.total)
     fit, reason = None, ""
-    # The settings are sound by now, so a refusal is about the envelope: a finding, not a mistake.
+    # The settings are already checked, so an error here is about the envelope: a finding, not a mistake.
     try:
         fit = fit_scaling(groups.kept[on], groups.errors[on], forms=names, bootstrap=draws, seed=seed, level=level)
     except InputError as refusal:
@@ -170,7 +175,7 @@ def _grouped(total: Array, keep: Array, errors: Array, draws: int, seed: int) ->
     rows = np.column_stack([kept, _rounded(total), _rounded(keep)])
     distinct, of_run, runs = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     of_run = np.asarray(of_run, dtype=np.intp).ravel()
-    # Sorted within groups, so that the order of the input reaches neither the sums nor the resampling.
+    # Sorted within groups, so that the order of the input affects neither the sums nor the resampling.
     order = np.lexsort((errors, of_run))
     values, first = errors[order], np.concatenate([[0], np.cumsum(runs)[:-1]])
     means = np.add.reduceat(values, first) / runs
@@ -185,7 +190,7 @@ def _grouped(total: Array, keep: Array, errors: Array, draws: int, seed: int) ->
 
 
 def _envelope(kept: Array, errors: Array, total: Array) -> Positions:
-    """Positions on the lower envelope, by kept: each error is strictly below all before it."""
+    """Return the positions on the lower envelope, ordered by kept: each error is strictly below all before it."""
     order = np.lexsort((total, errors, kept))
     lowest = np.minimum.accumulate(errors[order])
     on = np.concatenate([[True], errors[order][1:] < lowest[:-1]])

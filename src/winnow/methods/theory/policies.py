@@ -1,8 +1,8 @@
-"""Policies: which part of the data is kept, as an interval of the probe's margin.
+"""Policies: which examples are kept, as an interval of the probe's margin.
 
 An example's margin along the probe is standard normal, z = probe . x. A policy keeps those with
-low < |z| < high; small margins are hard examples. `hard`, `easy` and `random` are named by a word and a
-fraction; a `window` names its two ends, and the fraction follows: f = erf(b / sqrt 2) - erf(a / sqrt 2).
+low < |z| < high; small margins are hard examples. `hard`, `easy` and `random` are given by their name and a
+fraction; a `window` is given by its two ends, and the fraction follows: f = erf(b / sqrt 2) - erf(a / sqrt 2).
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ __all__ = ["POLICIES", "Window", "interval", "window"]
 POLICIES = ("hard", "easy", "random")
 _ROOT2 = math.sqrt(2.0)
 _THINNEST = 1e-8  # thinner slices of the data are lost in rounding
-_AGREE = 0.02  # how far a stated keep may lie from a window's own, so that rounded ends still count as the same
+_AGREE = 0.02  # how far a given keep may differ from a window's own, so that rounded ends still agree
 
 
 @dataclass(frozen=True)
 class Window:
-    """Keep the examples whose |margin| lies between `a` and `b`, in standard deviations."""
+    """Keep the examples whose |margin| lies between `a` and `b`, in standard deviations.
+
+    Raises
+    ------
+    InputError
+        If no data lie between the ends.
+    """
 
     a: float
     b: float
@@ -47,14 +53,35 @@ class Window:
 
     @classmethod
     def dropping(cls, hardest: float, keep: float) -> Window:
-        """The window that drops the `hardest` fraction and keeps the next `keep`."""
+        """Return the window that drops the `hardest` fraction and keeps the next `keep`."""
         low = _ROOT2 * float(erfinv(hardest))
         rest = 1.0 - hardest - keep
         return cls(low, math.inf if rest <= 1e-15 else _ROOT2 * float(erfcinv(rest)))
 
 
 def window(a: float, b: float) -> Window:
-    """The policy that keeps examples of middling difficulty: a < |margin| < b, in standard deviations."""
+    """Return the policy that keeps examples of medium difficulty: a < |margin| < b.
+
+    Parameters
+    ----------
+    a, b
+        The ends of the window, in standard deviations of the margin.
+
+    Returns
+    -------
+    Window
+        A policy for `solve`, `simulate` and the other functions of the theory.
+
+    Raises
+    ------
+    InputError
+        If no data lie between the ends.
+
+    Examples
+    --------
+    >>> round(window(0.5, 1.0).keep, 4)
+    0.2998
+    """
     return Window(a, b)
 
 
@@ -66,16 +93,16 @@ def mass(low: float, high: float) -> float:
 
 
 def interval(owner: str, policy: object, keep: float) -> tuple[float, float, float]:
-    """What a policy keeps: (low, high, fraction).
+    """Return what a policy keeps: (low, high, fraction).
 
     Parameters
     ----------
     owner
-        The function that asks, for its errors.
+        The calling function, named in error messages.
     policy
         "hard", "easy", "random" or a `Window`.
     keep
-        The fraction kept. A window brings its own; a keep beside it must be 1 (not given) or agree.
+        The fraction kept. A window defines its own; `keep` must then be 1 (not given) or agree with it.
     """
     keep = checks.number("keep", owner, keep, low=0.0, high=1.0, open_low=True)
     if keep < _THINNEST:
@@ -94,7 +121,7 @@ def interval(owner: str, policy: object, keep: float) -> tuple[float, float, flo
             f"policy of {owner} must be one of {', '.join(POLICIES)} or a window(a, b); got {type(policy).__name__}."
         )
     if policy == "window":
-        raise InputError(f"policy of {owner} needs a window's ends, such as window(0.5, 1.2); got 'window'.")
+        raise InputError(f"policy of {owner} must give a window's ends, such as window(0.5, 1.2); got 'window'.")
     word = checks.choice("policy", owner, policy, POLICIES)
     if word == "random" or keep == 1.0:
         return 0.0, math.inf, 1.0

@@ -1,10 +1,10 @@
-"""The saddle point, compiled: three numbers that fix the student, for one (alpha, policy, angle).
+"""The saddle point, compiled: the three numbers that determine the student, for one (alpha, policy, angle).
 
-The max-margin student w (margin 1, so |w| = 1/kappa) has three numbers: w = M m + sigma e, with m a unit vector
+Three numbers describe the max-margin student w (margin 1, so |w| = 1/kappa): w = M m + sigma e, with m a unit vector
 in the plane of teacher and probe, at angle beta from the teacher towards the probe, and e orthogonal to that
 plane. Along a kept example (x, y its components along m and across m in the plane, g a standard normal, signs
-chosen so that its label is +1) the margin is tau = M x + sigma g. METHODS' three conditions, turned into the
-frame of m, read
+chosen so that its label is +1) the margin is tau = M x + sigma g. The three saddle-point conditions, in the frame of
+m, read
 
     alpha E (1 - tau)_+^2            = sigma^2
     M (1 - alpha Pr(tau < 1))        = alpha E[(1 - tau)_+ x]
@@ -16,7 +16,7 @@ functions at the ends of the strips that u > 0 and low < |z| < high cut out of t
 integral, over x, is left to Gauss-Legendre on panels cut where an end crosses the bulk or where tau crosses 1.
 All integrands but the third are positive, so nothing cancels even where the kept data are a thin slice.
 
-Nothing divides by the sine of the probe's angle: at angle 0 the strips become sharp and the same code runs.
+Nothing divides by the sine of the probe's angle: at angle 0 the strips become sharp and the same code applies.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _newton(alpha: float, low: float, high: float, keep: float, theta: float, st
 
 @compiled
 def _guess(alpha: float, low: float, high: float, keep: float, theta: float, state: Array) -> None:
-    """Where the root lies for unpruned data of this alpha, scaled by how dense the kept data are on the boundary."""
+    """Guess the root: that of unpruned data at this alpha, scaled by the density of kept data at the boundary."""
     sine = math.sin(theta)
     if sine > 0.0:
         dense = 2.0 * mass(low / sine, high / sine) / keep
@@ -128,7 +128,7 @@ def _guess(alpha: float, low: float, high: float, keep: float, theta: float, sta
 
 @compiled
 def _start(low: float, high: float, keep: float, theta: float, state: Array) -> None:
-    """The student of very few examples: their mean, which fixes its direction, and noise of size sqrt(alpha)."""
+    """Set the student of very few examples: their mean, which gives its direction, and noise of size sqrt(alpha)."""
     m, breaks, line = np.empty(MOMENTS), np.empty(BREAKS), np.empty(3)
     moments(1e-6, 0.0, 1e-6, low, high, keep, theta, m, breaks, line)
     state[0] = math.log(_START * math.hypot(m[1], m[2]))
@@ -138,7 +138,7 @@ def _start(low: float, high: float, keep: float, theta: float, state: Array) -> 
 
 @compiled
 def _follow(start: float, alpha: float, low: float, high: float, keep: float, theta: float, state: Array) -> int:
-    """Walk the root from `start` to `alpha` along the learning curve, shortening the stride where Newton fails."""
+    """Follow the root from `start` to `alpha` along the learning curve, with shorter steps where Newton fails."""
     at, goal, stride = math.log(start), math.log(alpha), 0.8 if alpha > start else -0.8
     slope, trial = np.zeros(3), np.empty(3)
     for _ in range(400):
@@ -162,7 +162,7 @@ def _follow(start: float, alpha: float, low: float, high: float, keep: float, th
 
 @compiled
 def _cold(alpha: float, low: float, high: float, keep: float, theta: float, state: Array) -> int:
-    """The root from nothing: a guess, and if that leads nowhere the walk up from few examples."""
+    """Find the root without a neighbour: Newton from a guess, else follow the curve up from few examples."""
     _guess(alpha, low, high, keep, theta, state)
     if _newton(alpha, low, high, keep, theta, state, _STEPS) == CONVERGED:
         return CONVERGED
@@ -177,7 +177,7 @@ def _cold(alpha: float, low: float, high: float, keep: float, theta: float, stat
 def solve_chain(alphas: Array, low: float, high: float, keep: float, theta: float, out: Array) -> int:
     """Solve for increasing `alphas`, each from its neighbour; rows of `out` become (R, rho, kappa, error).
 
-    Returns `CONVERGED`, or 1 plus the place of the first alpha that could not be solved.
+    Returns `CONVERGED`, or 1 plus the index of the first alpha that could not be solved.
     """
     probe = 0.0 if low == 0.0 and high == np.inf else theta  # without pruning the probe does not matter
     state, before, slope = np.zeros(3), np.zeros(3), np.zeros(3)

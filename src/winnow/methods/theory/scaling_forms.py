@@ -1,4 +1,4 @@
-"""The curves that `fit_scaling` knows, and their least-squares fits on log error, many at a time.
+"""The curves that `fit_scaling` compares, and their batched least-squares fits on log error.
 
 Sizes enter as t, the log size rescaled to run from 0 at the smallest size to 1 at the largest, so that no
 fit depends on the unit of size. L is the length of that range in log size. Three of the four forms are one family,
@@ -6,16 +6,16 @@ fit depends on the unit of size. L is the length of that range in log size. Thre
     log e = A - D h(t; g),    h = (exp(g t) - 1) / (exp(g) - 1),
 
 a straight fall by D bent by g: g = 0 is the power law, g = L the exponential, g = b L the stretched exponential
-of exponent b. The power law with a floor is
+with exponent b. The power law with a floor is
 
     log e = A + log(exp(q) + exp(-B (t - 1))) - log(exp(q) + 1),
 
 with B the fall of its power part and q the log odds of the floor's share of the error at the largest size.
 A is linear and never searched for. For the straight forms D is linear too and the fit is exact. The two bent ones
-start from the best cells of a grid over their two shape parameters and are polished by a damped Gauss-Newton
-iteration with bounds. A batch of error vectors (the bootstrap) goes through at once.
+start from the best cells of a grid over their two shape parameters and are refined by a damped Gauss-Newton
+iteration with bounds. A batch of error vectors (the bootstrap) is fitted at once.
 
-To add a form: write its curve with slopes, its fit and its parameters in the user's units, and enter it in `FORMS`.
+To add a form: write its curve with derivatives, its fit and its parameters in the user's units, and add it to `FORMS`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from .least_squares import polished
+
 __all__ = ["FORMS", "Axis", "Form", "Measurements"]
 
 Array = NDArray[np.float64]
 Curve = Callable[[Array, Array], tuple[Array, Array]]
 
-_STEPS = 200
-_FALLS = (0.01, 40.0)  # bounds of B: from a power part that is all but level to one that is gone after one size
+_FALLS = (0.01, 40.0)  # bounds of B: from a power part that is almost flat to one that vanishes after one size
 _ODDS = (-18.0, 45.0)  # bounds of q: a floor of 1e-8 of the error, and one that hides all but the steepest fall
 _BENDS = (0.1, 4.0)  # bounds of the stretched exponent b; below, it is the power law with an absurd c
 _LARGEST = 700.0  # the log of the largest c or n0 reported; only parameters are capped, never predictions
@@ -48,13 +49,13 @@ class Axis:
     span: float
 
     def place(self, sizes: Array) -> Array:
-        """Where the sizes lie: 0 for the smallest measured, 1 for the largest."""
+        """Rescale sizes: 0 for the smallest measured, 1 for the largest."""
         return np.asarray((np.log(sizes) - self.low) / self.span)
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements in order of size, and what the fits need of them: means of log error at the distinct sizes."""
+    """Measurements in order of size, and what the fits need from them: means of log error at the distinct sizes."""
 
     logs: Array
     first: NDArray[np.intp]
@@ -65,7 +66,7 @@ class Measurements:
     @classmethod
     def of(cls, sizes: Array, errors: Array) -> Measurements:
         """Order, take logs and find the range."""
-        # Sorted by error too, so that the order of the rows in the caller's file does not reach the bootstrap.
+        # Sorted by error too, so that the order of the caller's rows does not affect the bootstrap.
         order = np.lexsort((errors, sizes))
         distinct, first, counts = np.unique(sizes[order], return_index=True, return_counts=True)
         low = float(np.log(distinct[0]))
@@ -102,11 +103,11 @@ class Form:
         return np.asarray(theta[:, :1] + self.curve(theta[:, 1:], t)[0])
 
     def edge(self, theta: Array, axis: Axis) -> str:
-        """What to say of a fit on the edge of the form; empty inside."""
+        """Describe a fit on the edge of the form; empty if it is inside."""
         if self.name == "floor" and theta[2] == -np.inf:
             return "no floor is found, so it is the power law"
         if self.name == "floor" and theta[1] >= _FALLS[1]:
-            return "it falls after the smallest size and then not at all"
+            return "it falls after the smallest size and is flat afterwards"
         ends = [f"at its bound {end:g}" for end in _BENDS if abs(theta[2] / axis.span / end - 1.0) < 1e-9]
         return f"its exponent is {ends[0]}" if self.name == "stretched" and ends else ""
 
@@ -144,13 +145,13 @@ def _centred(values: Array, share: Array) -> Array:
 
 
 def _with_level(curve: Curve, shape: Array, t: Array, logs: Array, share: Array) -> Array:
-    """Put the best A before each row of shape parameters."""
+    """Prepend the best A to each row of shape parameters."""
     level = (logs - curve(shape, t)[0]) @ share
     return np.column_stack([level, shape])
 
 
 def _straight(bend: Callable[[Axis], float]) -> Callable[[Array, Array, Array, Axis, int], Array]:
-    """The exact fit at a known bend; a fall below zero is not of the form and becomes a level line."""
+    """Return the exact fit at a known bend; a negative fall is outside the form and becomes a flat line."""
 
     def fit(t: Array, logs: Array, share: Array, axis: Axis, starts: int) -> Array:
         g = bend(axis)
@@ -196,53 +197,18 @@ def _cost(curve: Curve, shape: Array, t: Array, logs: Array, share: Array) -> Ar
 def _best_polish(
     curve: Curve, begin: Array, t: Array, logs: Array, share: Array, low: Array, high: Array
 ) -> NDArray[np.float64]:
-    """Polish every start (B, starts, 2) and keep the best of each row."""
+    """Refine every start (B, starts, 2) and keep the best per row."""
     rows, starts = begin.shape[:2]
     repeated = np.repeat(logs, starts, axis=0)
-    ends = _polish(curve, begin.reshape(-1, 2), t, repeated, share, low, high)
+
+    def residuals(shape: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        value, slopes = curve(shape, t)  # centred, for the best A goes with every shape
+        centred = slopes - np.einsum("bmk,m->bk", slopes, share)[:, None, :]
+        return _centred(repeated[which] - value, share), centred
+
+    ends = polished(residuals, begin.reshape(-1, 2), share, low, high)
     costs = _cost(curve, ends, t, repeated, share).reshape(rows, starts)
     return np.asarray(ends.reshape(rows, starts, 2)[np.arange(rows), costs.argmin(axis=1)])
-
-
-def _polish(curve: Curve, begin: Array, t: Array, logs: Array, share: Array, low: Array, high: Array) -> Array:
-    """Damped Gauss-Newton on the centred residuals (A eliminated), row by row, within bounds."""
-    shape = np.clip(begin, low, high)
-    cost = _cost(curve, shape, t, logs, share)
-    damping = np.full(cost.size, 1e-3)
-    live = np.arange(cost.size)
-    for _ in range(_STEPS):
-        trial = np.clip(
-            shape[live] + _step(curve, shape[live], damping[live], t, logs[live], share, low, high), low, high
-        )
-        after = _cost(curve, trial, t, logs[live], share)
-        better = after < cost[live]
-        settled = better & (cost[live] - after <= 1e-14 * cost[live]) & (damping[live] < 1e-2)
-        shape[live[better]], cost[live[better]] = trial[better], after[better]
-        damping[live] = np.where(better, np.maximum(damping[live] * 0.2, 1e-12), damping[live] * 6.0)
-        live = live[~(settled | (damping[live] > 1e9) | (cost[live] < 1e-28))]
-        if live.size == 0:
-            break
-    return shape
-
-
-def _step(
-    curve: Curve, shape: Array, damping: Array, t: Array, logs: Array, share: Array, low: Array, high: Array
-) -> Array:
-    value, slopes = curve(shape, t)
-    slopes = slopes - np.einsum("bmk,m->bk", slopes, share)[:, None, :]
-    weighted = slopes * share[:, None]
-    downhill = np.einsum("bmk,bm->bk", weighted, _centred(logs - value, share))
-    a, b, c = (np.einsum("bm,bm->b", weighted[:, :, i], slopes[:, :, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
-    # A parameter that leans on its bound stays there and must not distort the step of the other.
-    held = ((shape <= low) & (downhill < 0.0)) | ((shape >= high) & (downhill > 0.0))
-    downhill = np.where(held, 0.0, downhill)
-    b = np.where(held.any(axis=1), 0.0, b)
-    tiny = 1e-14 * (a + c) + 1e-200
-    a, c = a * (1.0 + damping) + tiny, c * (1.0 + damping) + tiny
-    scaled = b / np.sqrt(a * c)
-    u, v = downhill[:, 0] / np.sqrt(a), downhill[:, 1] / np.sqrt(c)
-    det = np.maximum(1.0 - scaled**2, 1e-14)
-    return np.column_stack([(u - scaled * v) / det / np.sqrt(a), (v - scaled * u) / det / np.sqrt(c)])
 
 
 def _capped_exp(logs: Array) -> Array:

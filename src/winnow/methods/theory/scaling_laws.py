@@ -1,7 +1,8 @@
-"""How error falls with the size of the data: four forms fitted, compared, and read back with intervals.
+"""Scaling laws: fit four forms of how error falls with data size, compare them, and predict with intervals.
 
-All fits are least squares on log error, so a relative miss counts the same at every size. The curves and
-their numerics are in `scaling_forms`; here are the door, the comparison, the bootstrap and the words.
+All fits are least squares on log error, so a relative deviation counts the same at every size. The curves and
+their numerics are in `scaling_forms`; this module has the public function, the comparison, the bootstrap and the
+printed summary.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ __all__ = ["FormFit", "ScalingFit", "fit_scaling"]
 Array = NDArray[np.float64]
 
 _SPAN = 12 * math.log(10.0)  # of log size
-_MOST = 100_000  # bootstrap draws, each fitted anew
+_MOST = 100_000  # bootstrap draws, each of which is fitted
 _DISTINCT = 4
-_EXACT = 1e-8  # scatter below this is rounding, and must not decide between forms
+_EXACT = 1e-8  # scatter below this is rounding and must not decide between forms
 _LEVEL = 1e-9  # a curve that falls by less than this over the measured range does not fall
 _EVIDENCE = math.e
 
 
 @dataclass(frozen=True)
 class FormFit:
-    """One form fitted: its parameters with intervals, and how well it did.
+    """One fitted form: its parameters with intervals, and the quality of the fit.
 
-    `aic` carries the small-sample correction and counts the scatter as a parameter; `weight` is the Akaike weight
-    among the forms compared; `residual_sd` is the scatter of log error about the curve, about the relative error.
+    `aic` includes the small-sample correction and counts the scatter as a parameter; `weight` is the Akaike weight
+    among the forms compared; `residual_sd` is the scatter of log error around the curve, roughly the relative error.
     `note` says when the fit lies on the edge of its form.
     """
 
@@ -57,9 +58,9 @@ class ScalingFit:
     """The forms fitted to one set of measurements, and which of them they support.
 
     `decided` is True if the best form has at least e = 2.7 times the evidence of the next (AICc lower by 2 or more),
-    leads without AICc's correction for few points too, and has that much more evidence than
-    a constant error. `learns` is False if a constant error has the lower AICc: then these measurements do not show
-    that more data helps. `left_out` gives the reason for every form that was asked for and could not be compared.
+    also leads without AICc's correction for few points, and has that much more evidence than a constant error.
+    `learns` is False if a constant error has the lower AICc: then these measurements do not show that more data
+    helps. `left_out` gives the reason for each requested form that could not be compared.
     """
 
     best: str
@@ -76,17 +77,17 @@ class ScalingFit:
         return self.forms[self.best if form is None else checks.choice("form", owner, form, self.forms)]
 
     def predict(self, sizes: ArrayLike, form: str | None = None) -> Array:
-        """The error expected at `sizes`, by the best form or the one named."""
+        """Return the error expected at `sizes`, by the best form or the one named."""
         fit = self._chosen("ScalingFit.predict", form)
         wanted = _positive("sizes", "ScalingFit.predict", sizes, ndim=(0, 1))
         logs = FORMS[fit.name].log_error(fit.theta[None], self.axis.place(np.atleast_1d(wanted)))
         return np.asarray(np.exp(logs[0]).reshape(wanted.shape))
 
     def interval(self, sizes: ArrayLike, form: str | None = None) -> tuple[Array, Array]:
-        """Lower and upper ends of the bootstrap interval of the mean curve at `sizes`.
+        """Return the lower and upper ends of the bootstrap interval of the mean curve at `sizes`.
 
-        It holds if the form is right; what another form would say, compare with `predict(sizes, form=...)`. One
-        new training scatters about the curve by a further `residual_sd`.
+        The interval assumes that the form is right; `predict(sizes, form=...)` shows what another form predicts. A
+        single new training scatters around the curve by a further `residual_sd`.
         """
         fit = self._chosen("ScalingFit.interval", form)
         wanted = _positive("sizes", "ScalingFit.interval", sizes, ndim=(0, 1))
@@ -121,41 +122,46 @@ def fit_scaling(
     seed: int = 0,
     level: float = 0.95,
 ) -> ScalingFit:
-    """Fit the ways in which error may fall with size, and say which the measurements support.
+    """Fit several forms of how error falls with data size, and say which one the measurements support.
 
     Parameters
     ----------
     sizes
-        The training size of each run, in any unit; several runs of one size are welcome.
+        The training size of each run, in any unit. Several runs of the same size are allowed.
     errors
         The error of each run, above 0.
     forms
         Which to compare; None for all. "power": c n^-b. "floor": e0 + c n^-b with e0 >= 0. "exponential":
         c exp(-n / n0). "stretched": c exp(-(n / n0)^b).
     bootstrap
-        How many times to resample for the intervals; 0 for none.
+        Number of resamplings for the intervals; 0 for none.
     seed
         Seed of the resampling.
     level
-        The level of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
     ScalingFit
         The fits, their Akaike weights, `predict` and `interval`.
 
+    Raises
+    ------
+    InputError
+        If the lengths differ, a value is out of range, there are too few sizes, or the errors do not fall with size.
+
     Notes
     -----
     Forms are compared by AICc: n log(rss / n) + 2 k + 2 k (k + 1) / (n - k - 1), where n counts runs and k the
     parameters with the scatter. A form with n - k - 1 <= 0 is left out, as is one whose best fit does not fall.
-    Errors that do not fall with size, neither against n nor against log n, are refused.
+    Errors that fall neither against n nor against log n raise an error.
 
-    The intervals are percentiles of a residual bootstrap: residuals of log error, pooled over sizes, are drawn anew
-    onto the fitted curve and the form is fitted again. Drawing within sizes would need many runs a size: with two or
-    three it knows few outcomes, is too narrow by (m - 1) / m, and cannot see that the curve misses. Pooling asks
-    that the relative scatter be much the same at all sizes. Residuals are widened by sqrt(n / (n - p)), for the p
-    parameters they were fitted with, and by the ratio of the Student to the normal quantile, since n is small.
-    Intervals take the form as given; a floor's interval that reaches 0 means that the data do not need a floor.
+    The intervals are percentiles of a residual bootstrap: residuals of log error, pooled over sizes, are resampled
+    onto the fitted curve and the form is fitted again. Resampling within sizes would need many runs per size: with
+    two or three it has few outcomes, is too narrow by (m - 1) / m, and cannot detect that the curve is off. Pooling
+    assumes that the relative scatter is similar at all sizes. Residuals are widened by sqrt(n / (n - p)), for the p
+    fitted parameters, and by the ratio of the Student to the normal quantile, since n is small. Intervals assume
+    that the form is right; a floor's interval that reaches 0 means that the data do not need a floor.
 
     Examples
     --------
@@ -198,7 +204,7 @@ def fit_scaling(
 def settings(
     owner: str, forms: Iterable[str] | None, bootstrap: int, seed: int, level: float
 ) -> tuple[list[str], int, int, float]:
-    """The checked settings of a fit, for `fit_scaling` and whoever passes them on."""
+    """Check and return the settings of a fit, for `fit_scaling` and its callers."""
     level = checks.number("level", owner, level, low=0.01, high=0.9999)
     draws = checks.integer("bootstrap", owner, bootstrap, low=0, high=_MOST)
     needed = math.ceil(2.0 / (1.0 - level) - 1e-9)
@@ -255,7 +261,7 @@ def _aicc(squares: float, n: int, curve_parameters: int) -> float:
 
 
 def _fit_form(name: str, data: Measurements, draws: int, seed: int, level: float) -> FormFit | str:
-    """The fit without its weight, or the reason why there is none."""
+    """Return the fit without its weight, or the reason why there is none."""
     form, n = FORMS[name], data.logs.size
     p = len(form.names)
     if n - (p + 1) - 1 <= 0:
@@ -282,7 +288,7 @@ def _fit_form(name: str, data: Measurements, draws: int, seed: int, level: float
 
 
 def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
-    """Interval ends down the rows, taken outwards: no interpolation, which could meet an infinite n0."""
+    """Return interval ends over the rows, rounded outwards: interpolating could involve an infinite n0."""
     low = np.quantile(draws, 0.5 * (1.0 - level), axis=0, method="lower")
     high = np.quantile(draws, 0.5 * (1.0 + level), axis=0, method="higher")
     return np.asarray(low), np.asarray(high)
@@ -294,7 +300,7 @@ def _listed(fit: FormFit) -> str:
 
 
 def _uncorrected(fits: Mapping[str, FormFit], n: int) -> tuple[str, float]:
-    """The next best form without AICc's correction for few points, and the evidence for the best over it."""
+    """Return the next best form without AICc's correction for few points, and the evidence for the best over it."""
     plain = {}
     for name, one in fits.items():
         k = len(one.parameters) + 1
@@ -309,7 +315,7 @@ def _verdict(fit: ScalingFit) -> str:
         return "A constant error explains these as well: they do not show that more data helps."
     ranked = sorted(fit.forms.values(), key=lambda one: one.aic)
     if len(ranked) == 1:
-        return "No other form was compared, so nothing speaks for or against this one."
+        return "No other form was compared, so there is no evidence for or against this one."
     ratio = ranked[0].weight / max(ranked[1].weight, 1e-300)
     name, plain = _uncorrected(fit.forms, fit.sizes.size)
     if fit.decided:
@@ -324,4 +330,4 @@ def _verdict(fit: ScalingFit) -> str:
     if ratio >= _EVIDENCE:
         return "Undecided: a constant error has nearly as much evidence."
     close = f"(evidence {ratio:.2g} to 1, less than {_EVIDENCE:.2g})"
-    return f"Undecided: it cannot be told apart from {ranked[1].name} {close}."
+    return f"Undecided: it cannot be distinguished from {ranked[1].name} {close}."

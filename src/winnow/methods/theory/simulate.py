@@ -1,10 +1,9 @@
-"""Simulation: the pruned perceptron drawn and solved exactly, to hold the theory against.
+"""Simulation: the pruned perceptron, drawn at random and solved exactly, to check the theory.
 
-A draw follows the definition to the letter. Examples are standard normal in N dimensions, the teacher is the first axis
+A draw follows the definition exactly. Examples are standard normal in N dimensions, the teacher is the first axis
 (nothing depends on the direction), and the probe lies at an angle to it in the plane of the first two axes. The whole
-set is ranked by the size of its margin along the probe, the policy keeps some ranks, and the student with the largest
-margin is found on what is kept. Only the probe's margin decides what is kept, so the other coordinates of the examples
-that are dropped are never drawn.
+set is ranked by |margin| along the probe, the policy keeps some ranks, and the max-margin student is found on the kept
+examples. Only the probe's margin decides what is kept, so the other coordinates of dropped examples are never drawn.
 
 At finite N the mean error differs from the theory by a term in 1/N; `extrapolate` removes it.
 """
@@ -33,13 +32,13 @@ __all__ = ["Extrapolation", "Simulation", "StandardErrors", "extrapolate", "simu
 Array = NDArray[np.float64]
 Measured = tuple[float, float, float, float]
 _FIELDS = ("error", "R", "rho", "kappa")
-_LARGEST = 2**28  # numbers held at once for a draw, 2 GiB
-_RANKED = 2**24  # examples ranked for a draw, some seconds of sorting
+_LARGEST = 2**28  # numbers held in memory per draw, 2 GiB
+_RANKED = 2**24  # examples ranked per draw, a few seconds of sorting
 
 
 @dataclass(frozen=True)
 class StandardErrors:
-    """Standard errors of the means of a simulation: the deviation of the draws over the root of their number."""
+    """Standard errors of the means of a simulation: standard deviation of the draws / sqrt(number of draws)."""
 
     error: float
     R: float
@@ -54,15 +53,15 @@ class Simulation:
     Attributes
     ----------
     alpha, keep, angle, policy, N, draws, seed
-        As asked for; a window's `keep` is its own.
+        The arguments; for a window, `keep` is the window's own fraction.
     kept, total
-        How many examples a draw keeps, and of how many: round(alpha N) and round(alpha N / keep).
+        Examples kept and drawn per draw: round(alpha N) and round(alpha N / keep).
     error
         Mean generalisation error, arccos(R) / pi.
     R, rho, kappa
-        Mean overlap with the teacher, overlap with the probe, and margin of the student of length 1.
+        Mean overlap with the teacher, overlap with the probe, and margin of the unit-length student.
     standard_errors
-        Of each of the four means.
+        The standard error of each of the four means.
     errors
         The error of each draw, read-only.
     """
@@ -91,12 +90,12 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """The error of a simulation carried to N -> infinity.
+    """The error of simulations extrapolated to N -> infinity.
 
     Attributes
     ----------
     alpha, keep, angle, policy
-        Those of the simulations.
+        The arguments of the simulations.
     sizes
         The N of each simulation, in increasing order.
     error, standard_error
@@ -104,8 +103,8 @@ class Extrapolation:
     slope, slope_standard_error
         The coefficient of 1/N and its standard error.
     chi_square, degrees, p_value
-        Lack of fit of the straight line, its degrees of freedom, and the probability of as large a value if the line is
-        right; None, 0 and None with fewer than three different N.
+        Lack of fit of the straight line, its degrees of freedom, and the probability of a value at least as large if
+        the line is right; None, 0 and None with fewer than three different N.
     """
 
     alpha: float
@@ -132,11 +131,11 @@ def simulate(
     policy: str | Window = "hard",
     workers: int | None = None,
 ) -> Simulation:
-    """Draw pruned data sets, find the student with the largest margin on each, and average.
+    """Draw pruned data sets, find the max-margin student on each, and average.
 
-    The students are exact, so the only uncertainty is that of the draws, which the standard errors state. Every draw
-    has a random stream of its own, named by the seed, N and its number: the number of workers changes nothing, and
-    simulations at different N are independent.
+    The students are exact, so the only uncertainty is that of the draws, given by the standard errors. Each draw
+    has its own random stream, keyed by the seed, N and the number of the draw. The number of workers therefore does
+    not change the result, and simulations at different N are independent.
 
     Parameters
     ----------
@@ -145,17 +144,35 @@ def simulate(
     keep
         The fraction of the data that is kept.
     angle
-        Between probe and teacher, in degrees.
+        The angle between probe and teacher, in degrees.
     N
         The number of dimensions.
     draws
-        How many data sets.
+        The number of data sets.
     seed
-        Names the random streams.
+        Seed of the random streams.
     policy
         "hard", "easy", "random" or a window.
     workers
-        Threads; None takes as many as there are cores.
+        The number of threads; None uses one per core.
+
+    Returns
+    -------
+    Simulation
+        Means over the draws with their standard errors, and the error of each draw.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or a draw would keep no example or exceed the memory limit.
+    DivergedError
+        If a draw could not be solved exactly.
+
+    Examples
+    --------
+    >>> result = simulate(2, keep=0.5, N=20, draws=10)
+    >>> result.kept, result.total, round(result.error, 3)
+    (40, 80, 0.144)
     """
     owner = "simulate"
     alpha = checks.number("alpha", owner, alpha, low=0.0, open_low=True)
@@ -181,25 +198,41 @@ def simulate(
 
 
 def extrapolate(simulations: Iterable[Simulation]) -> Extrapolation:
-    """Carry the error to N -> infinity by a straight line in 1/N.
+    """Extrapolate the error to N -> infinity by a straight line in 1/N.
 
-    With x = 1/N, y the mean error and w = 1 / standard error^2 of each simulation, and S_f = sum of w f, the least
-    weighted squares give, with D = S_1 S_xx - S_x^2,
+    With x = 1/N, y the mean error and w = 1 / standard error^2 of each simulation, and S_f = sum of w f, weighted
+    least squares gives, with D = S_1 S_xx - S_x^2,
       limit = (S_xx S_y - S_x S_xy) / D,   its variance = S_xx / D,
       slope = (S_1 S_xy - S_x S_y) / D,    its variance = S_1 / D.
     The variances come from the standard errors alone; they are not rescaled by the misfit. Lack of fit is chi-square =
-    sum of w (y - limit - slope x)^2, with as many degrees of freedom as simulations less 2.
+    sum of w (y - limit - slope x)^2; its degrees of freedom are the number of simulations minus 2.
 
     Parameters
     ----------
     simulations
-        At two different N or more, all at the same alpha, keep, angle and policy, no two with the same N and seed.
+        At two or more different N, all at the same alpha, keep, angle and policy, no two with the same N and seed.
+
+    Returns
+    -------
+    Extrapolation
+        The limit and the slope with their standard errors, and the lack of fit.
+
+    Raises
+    ------
+    InputError
+        If the simulations cannot be combined: fewer than two different N, different settings, or repeated draws.
+
+    Examples
+    --------
+    >>> limit = extrapolate(simulate(2, N=N, draws=20) for N in (20, 40))
+    >>> limit.sizes, round(limit.error, 3)
+    ((20, 40), 0.212)
     """
     given = sorted(_checked(simulations), key=lambda item: (item.N, item.seed))
     x = np.array([1.0 / item.N for item in given])
     y = np.array([item.error for item in given])
     w = np.array([item.standard_error**-2 for item in given])
-    # with x measured from its weighted mean the sums above do not cancel
+    # x is measured from its weighted mean, so that the sums above do not cancel
     centre, level = float(np.average(x, weights=w)), float(np.average(y, weights=w))
     spread = float(np.sum(w * (x - centre) ** 2))
     slope = float(np.sum(w * (x - centre) * (y - level))) / spread
@@ -216,11 +249,11 @@ def extrapolate(simulations: Iterable[Simulation]) -> Extrapolation:
 
 
 def _sizes(alpha: float, keep: float, N: int) -> tuple[int, int]:
-    """How many examples are kept, and of how many."""
+    """Return how many examples are kept, and how many there are before pruning."""
     if alpha * N * N > _LARGEST or alpha * N / keep > _RANKED:
         raise InputError(
-            f"alpha, keep and N of simulate may ask for {_LARGEST:,} numbers (alpha N^2) and {_RANKED:,} examples to "
-            f"rank (alpha N / keep) a draw; got alpha={alpha:g}, keep={keep:g}, N={N}."
+            f"alpha, keep and N of simulate may need at most {_LARGEST:,} numbers (alpha N^2) and {_RANKED:,} examples "
+            f"to rank (alpha N / keep) per draw; got alpha={alpha:g}, keep={keep:g}, N={N}."
         )
     kept = round(alpha * N)
     if kept < 1:
@@ -231,14 +264,14 @@ def _sizes(alpha: float, keep: float, N: int) -> tuple[int, int]:
 
 
 def _first_rank(policy: str | Window, kept: int, total: int) -> int | None:
-    """The lowest rank of |margin| that is kept, the next `kept` being kept with it; None where ranks do not matter."""
+    """Return the lowest rank of |margin| in the run of `kept` ranks that are kept; None where ranks do not matter."""
     if isinstance(policy, Window):
         return min(round(mass(0.0, policy.a) * total), total - kept)
     return {"hard": 0, "easy": total - kept, "random": None}[policy]
 
 
 def _margins(rng: np.random.Generator, kept: int, total: int, first: int | None) -> Array:
-    """Margins along the probe of the examples that are kept."""
+    """Draw the margins along the probe of the kept examples."""
     if first is None or kept == total:
         return rng.standard_normal(kept)
     z = rng.standard_normal(total)
@@ -246,7 +279,7 @@ def _margins(rng: np.random.Generator, kept: int, total: int, first: int | None)
 
 
 def _draw(seed: int, N: int, kept: int, total: int, first: int | None, theta: float, number: int) -> Measured:
-    """One data set and its student: error, R, rho, kappa."""
+    """Draw one data set and solve for its student: error, R, rho, kappa."""
     rng = seeds.stream(seed, "simulate", N, number)
     z = _margins(rng, kept, total, first)
     x = rng.standard_normal((kept, N))  # the first column only makes room for the teacher's margins
@@ -258,8 +291,8 @@ def _draw(seed: int, N: int, kept: int, total: int, first: int | None, theta: fl
     w, _, status = solve_rows(x)
     if status != SOLVED:
         raise DivergedError(
-            f"simulate could not solve draw {number} exactly: its margin is too small beside rounding; "
-            "take a larger keep or a smaller alpha."
+            f"simulate could not solve draw {number} exactly: its margin is too small compared with rounding; "
+            "use a larger keep or a smaller alpha."
         )
     length, aside = math.sqrt(np.square(w).sum()), math.sqrt(np.square(w[1:]).sum())
     error = math.atan2(aside, w[0]) / math.pi  # arccos loses digits near R = 1
@@ -267,7 +300,7 @@ def _draw(seed: int, N: int, kept: int, total: int, first: int | None, theta: fl
 
 
 def _in_order(one: Callable[[int], Measured], draws: int, crew: int) -> Iterator[Measured]:
-    """Every draw's result in turn; the threads work side by side because the solver lets go of the interpreter."""
+    """Yield the result of each draw in order; threads run in parallel because the solver releases the GIL."""
     if crew == 1:
         yield from map(one, range(draws))
         return
@@ -275,7 +308,7 @@ def _in_order(one: Callable[[int], Measured], draws: int, crew: int) -> Iterator
         try:
             yield from pool.map(one, range(draws))
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # after a failure the rest need not run
+            pool.shutdown(wait=False, cancel_futures=True)  # after a failure the remaining draws are not needed
 
 
 def _cores() -> int:
@@ -283,7 +316,7 @@ def _cores() -> int:
 
 
 def _checked(simulations: Iterable[Simulation]) -> list[Simulation]:
-    """Simulations that may stand on one line."""
+    """Check that the simulations can be fitted by one line, and return them as a list."""
     owner = "simulations of extrapolate"
     several = isinstance(simulations, Iterable) and getattr(simulations, "ndim", 1) > 0
     given: list[Any] = list(simulations) if several else [simulations]

@@ -1,7 +1,7 @@
-"""The door to the theory: one student, or a whole family of learning curves.
+"""Solve the theory: one student, or whole learning curves.
 
-`solve` answers for one set of sizes; `learning_curve` for arrays of them, each curve followed upwards in alpha so
-that every point starts from its neighbour.
+`solve` takes one set of sizes, `learning_curve` arrays of them. A curve is followed upwards in alpha, so that each
+point starts from its neighbour.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ALPHAS = (1e-7, 1e9)
 
 @dataclass(frozen=True)
 class Solution:
-    """The student that theory expects: its overlaps, its margin and its error.
+    """The student predicted by the theory: its overlaps, its margin and its error.
 
     Attributes
     ----------
     alpha, keep, angle, policy
-        What was asked: kept examples per dimension, fraction kept, degrees between probe and teacher, policy.
+        The arguments: kept examples per dimension, fraction kept, degrees between probe and teacher, policy.
     R
         Cosine of the angle between student and teacher.
     rho
@@ -39,7 +39,7 @@ class Solution:
     kappa
         The margin: the distance of the closest kept example to the student's boundary.
     error
-        The chance of a wrong answer on new, unpruned data: arccos(R) / pi.
+        The probability of error on new, unpruned data: arccos(R) / pi.
     """
 
     alpha: float
@@ -70,7 +70,7 @@ class Curve:
 
 
 def solve(alpha: float, keep: float = 1.0, angle: float = 0.0, policy: str | Window = "hard") -> Solution:
-    """The max-margin student trained on `alpha` kept examples per dimension.
+    """Solve for the max-margin student trained on `alpha` kept examples per dimension.
 
     Parameters
     ----------
@@ -82,6 +82,18 @@ def solve(alpha: float, keep: float = 1.0, angle: float = 0.0, policy: str | Win
         Degrees between the probe that ranks the examples and the teacher that labels them, from 0 to 90.
     policy
         "hard" keeps the smallest margins, "easy" the largest, "random" any; a `window` those in between.
+
+    Returns
+    -------
+    Solution
+        R, rho, kappa and the error.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    WinnowError
+        If the equations could not be solved.
 
     Examples
     --------
@@ -100,9 +112,32 @@ def solve(alpha: float, keep: float = 1.0, angle: float = 0.0, policy: str | Win
 def learning_curve(
     alphas: ArrayLike, keep: ArrayLike = 1.0, angle: ArrayLike = 0.0, policy: str | Window = "hard"
 ) -> Curve:
-    """Solutions for arrays of alpha, keep and angle, broadcast against each other.
+    """Solve for arrays of alpha, keep and angle, broadcast against each other.
 
     Points that share keep and angle are solved in the order of alpha, each starting from the one before.
+
+    Parameters
+    ----------
+    alphas
+        Kept examples per dimension.
+    keep
+        Fraction of the data that is kept, in (0, 1].
+    angle
+        Degrees between the probe that ranks the examples and the teacher that labels them, from 0 to 90.
+    policy
+        "hard" keeps the smallest margins, "easy" the largest, "random" any; a `window` those in between.
+
+    Returns
+    -------
+    Curve
+        R, rho, kappa and the error, each with the broadcast shape.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the shapes do not broadcast.
+    WinnowError
+        If the equations could not be solved at a point.
 
     Examples
     --------
@@ -146,13 +181,13 @@ def _within(name: str, owner: str, alpha: float) -> None:
 
 
 def _curve(alphas: Array, low: float, high: float, keep: float, angle: float) -> Array:
-    """Rows (R, rho, kappa, error) for increasing `alphas` of one policy interval and one angle in degrees."""
+    """Return rows (R, rho, kappa, error) for increasing `alphas`, one policy interval and one angle in degrees."""
     out = np.empty((alphas.size, 4))
     outcome = saddle.solve_chain(alphas, low, high, keep, math.radians(angle), out)
     if outcome != saddle.CONVERGED:
         raise WinnowError(
             f"the theory's equations were not solved at alpha={alphas[outcome - 1]:g}, keep={keep:.3g}, "
             f"angle={angle:g}: slices thinner than 1e-4 of the data, or far out in its tails, can be lost in rounding; "
-            "please report any other."
+            "please report any other case."
         )
     return out

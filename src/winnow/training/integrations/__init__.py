@@ -1,1 +1,1 @@
-"""Callbacks for other people's trainers, one file per framework; each imports its framework only there."""
+"""Callbacks for other trainers, one file per framework, which is the only one that imports it."""

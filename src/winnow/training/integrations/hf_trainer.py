@@ -5,12 +5,12 @@
     trainer.train()
     signals = rec.signals()
 
-A Trainer's callbacks see neither logits nor which examples a batch holds. So after each epoch the callback
-passes over the training set in its own order, in eval mode, with the Trainer's collator: that is also what
-scores are defined on. It costs one forward pass an epoch and does not change the training. What was recorded is
-kept in each checkpoint, so that `resume_from_checkpoint` goes on where it was.
+A Trainer's callbacks see neither logits nor which examples a batch holds. So after each epoch the callback makes a pass
+over the training set in its own order, in eval mode, with the Trainer's collator; scores are defined on such outputs.
+It costs one forward pass per epoch and does not change the training. The recording is stored in each checkpoint, so
+that `resume_from_checkpoint` continues it.
 
-`AcceleratorCallback` keeps the steps of a `wn.Accelerator` whose loss your model takes while it is active.
+`AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your model returns while it is active.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
     recorder
         Where to record.
     dataset
-        What to pass over instead of the Trainer's own training set: the same examples in the same order,
-        without augmentation, say.
+        A data set to use instead of the Trainer's own training set: the same examples in the same order, for example
+        without augmentation.
     labels
-        Which entry of a batch holds the targets.
+        The entry of a batch that holds the targets.
     """
 
     def __init__(self, recorder: Recorder, dataset: Any = None, labels: str = "labels") -> None:
@@ -60,7 +60,7 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
         self.labels = labels
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Refuse a recorder that does not fit; take up what a checkpoint recorded."""
+        """Check that the recorder fits; continue the recording of a checkpoint."""
         kept = Path(args.output_dir) / f"checkpoint-{state.global_step}" / FILE
         if state.global_step and not self.recorder.epochs and kept.is_file():
             from safetensors.numpy import load_file
@@ -68,10 +68,10 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
             self.recorder.load_state_dict(load_file(kept))
         finished = int(state.epoch or 0)
         if self.recorder.epochs == finished - 1 and state.epoch == finished:
-            self._record(args, **given)  # the checkpoint is of this epoch's last step, before it was recorded
+            self._record(args, **given)  # the checkpoint was made before this epoch was recorded
         if self.recorder.epochs != finished:
             raise InputError(
-                f"recorder of RecorderCallback must have as many epochs as the training it joins, "
+                f"recorder of RecorderCallback must have as many epochs as the training so far, "
                 f"{finished}; it has {self.recorder.epochs}."
             )
 
@@ -80,7 +80,7 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
         self._record(args, **given)
 
     def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Put what was recorded into the checkpoint."""
+        """Store the recording in the checkpoint."""
         from safetensors.numpy import save_file
 
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
@@ -112,12 +112,12 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
-    """End the steps of a `wn.Accelerator` with those of a Trainer, and keep it in the checkpoints.
+    """End the steps of a `wn.Accelerator` with those of a Trainer, and store it in the checkpoints.
 
     Parameters
     ----------
     accelerator
-        Whose `loss` your model returns while it is `active`. Make it part of the model, so that the Trainer's optimiser
+        Your model returns its `loss` while it is `active`. Make it part of the model, so that the Trainer's optimiser
         holds its parameters.
     """
 
@@ -125,7 +125,7 @@ class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
         self.accelerator = accelerator
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Take up what a checkpoint holds; refuse an optimiser that leaves the head out."""
+        """Restore the state from a checkpoint; check that the optimiser holds the head."""
         self.accelerator.to(args.device)
         kept = Path(args.output_dir) / f"checkpoint-{state.global_step}" / ACCELERATOR
         if state.global_step and kept.is_file():
@@ -134,8 +134,8 @@ class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
             self.accelerator.load_state_dict(load_file(kept))
         if state.global_step and self.accelerator.active and not self.accelerator.switch.steps:
             raise InputError(
-                f"AcceleratorCallback goes on from a checkpoint whose accelerator is kept in {kept.parent}; there is "
-                "none, and stage 1 would begin again."
+                f"the checkpoint that AcceleratorCallback continues from must hold its accelerator, in {kept.parent}; "
+                "there is none, and stage 1 would start again."
             )
         self.accelerator.check_optimizer(given["optimizer"])
 
@@ -144,7 +144,7 @@ class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
         self.accelerator.update()
 
     def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Put the head and the switch into the checkpoint."""
+        """Store the head and the switch in the checkpoint."""
         from safetensors.torch import save_file
 
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
@@ -158,11 +158,11 @@ def _moved(value: Any, device: torch.device) -> Any:
 
 
 def _logits(output: Any) -> torch.Tensor:
-    """The logits among what a model of transformers, or one written like it, returns."""
+    """Return the logits from the output of a transformers model, or one like it."""
     if isinstance(output, Mapping) and "logits" in output:
         output = output["logits"]
     elif isinstance(output, tuple) and len(output) > 1:
-        output = output[1]  # given labels, a model that returns a tuple has its loss first
+        output = output[1]  # given labels, a model that returns a tuple puts its loss first
     if not isinstance(output, torch.Tensor):
         raise InputError(f"a model that RecorderCallback records must return logits; got {type(output).__name__}.")
     return output

@@ -5,11 +5,11 @@
     trainer.fit(module, train_loader)
     signals = rec.signals()
 
-After each epoch the callback passes over the training set in its own order, in eval mode: what scores are
-defined on. It costs one forward pass an epoch and does not change the training. What was recorded is part of
-the trainer's checkpoints, so that `fit(..., ckpt_path=...)` goes on where it was.
+After each epoch the callback makes a pass over the training set in its own order, in eval mode; scores are defined on
+such outputs. It costs one forward pass per epoch and does not change the training. The recording is part of the
+trainer's checkpoints, so that `fit(..., ckpt_path=...)` continues it.
 
-`AcceleratorCallback` keeps the steps of a `wn.Accelerator` whose loss your `training_step` takes while it is active.
+`AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your `training_step` returns while it is active.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Forward = Callable[[Any, Any], tuple[torch.Tensor, torch.Tensor]]
 
 
 def _callback() -> Any:
-    """Lightning's base class, from the name that is in use already if one is."""
+    """Return Lightning's base class, from the package name that is already in use, if any."""
     for name in sorted(NAMES, key=lambda name: name not in sys.modules):
         try:
             return importlib.import_module(name).Callback
@@ -56,11 +56,11 @@ class RecorderCallback(Base):
     recorder
         Where to record.
     dataset
-        What to pass over instead of the data set of the training loader: the same examples in the same
-        order, without augmentation, say.
+        A data set to use instead of that of the training loader: the same examples in the same order, for example
+        without augmentation.
     forward
-        From the module and a batch to logits and targets; without it a batch is (inputs, targets) and the
-        module, called on the inputs, gives logits.
+        Maps the module and a batch to logits and targets; if not given, a batch is (inputs, targets) and the module,
+        called on the inputs, returns logits.
     """
 
     def __init__(self, recorder: Recorder, dataset: Any = None, forward: Forward | None = None) -> None:
@@ -69,11 +69,11 @@ class RecorderCallback(Base):
         self.forward = _plain_forward if forward is None else forward
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Refuse a recorder that does not fit this training."""
+        """Check that the recorder fits this training."""
         finished = trainer.current_epoch
         if self.recorder.epochs != finished:
             raise InputError(
-                f"recorder of RecorderCallback must have as many epochs as the training it joins, "
+                f"recorder of RecorderCallback must have as many epochs as the training so far, "
                 f"{finished}; it has {self.recorder.epochs}."
             )
 
@@ -100,21 +100,21 @@ class RecorderCallback(Base):
             )
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """What was recorded, as tensors, for the trainer's checkpoint."""
+        """Return the recording as tensors, for the trainer's checkpoint."""
         return {name: torch.from_numpy(value) for name, value in self.recorder.state_dict().items()}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take up what a checkpoint recorded."""
+        """Continue the recording of a checkpoint."""
         self.recorder.load_state_dict(state_dict)
 
 
 class AcceleratorCallback(Base):
-    """Move a `wn.Accelerator` to the module's device, end its steps, and keep it in the trainer's checkpoints.
+    """Move a `wn.Accelerator` to the module's device, end its steps, and store it in the trainer's checkpoints.
 
     Parameters
     ----------
     accelerator
-        Whose `loss` your `training_step` returns while it is `active`. Its parameters must be in an optimiser: make it
+        Your `training_step` returns its `loss` while it is `active`. Its parameters must be in an optimiser: make it
         part of the module, or add them in `configure_optimizers`.
     """
 
@@ -123,11 +123,11 @@ class AcceleratorCallback(Base):
         self._ended = 0
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        """Bring the accelerator to where the module is."""
+        """Move the accelerator to the module's device."""
         self.accelerator.to(pl_module.device)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Refuse optimisers that leave the head out."""
+        """Check that the optimisers hold the head."""
         self.accelerator.check_optimizer(*trainer.optimizers)
         self._ended = trainer.global_step
 
@@ -138,18 +138,18 @@ class AcceleratorCallback(Base):
             self.accelerator.update()
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """The head and the switch, for the trainer's checkpoint."""
+        """Return the head and the switch, for the trainer's checkpoint."""
         return dict(self.accelerator.state_dict())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take up what a checkpoint holds."""
+        """Restore the state from a checkpoint."""
         self.accelerator.load_state_dict(state_dict)
 
 
 def _plain_forward(module: Any, batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(batch, tuple | list) or len(batch) != 2:
         raise InputError(
-            "RecorderCallback understands batches of (inputs, targets); for others give forward=, from "
+            "RecorderCallback expects batches of (inputs, targets); for others pass forward=, which maps "
             f"module and batch to logits and targets; got a {type(batch).__name__}."
         )
     return module(batch[0]), batch[1]

@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from winnow.artefacts import Scores, Subset
+from winnow.artefacts.gallery import Gallery
 from winnow.core.errors import InputError, StoreError
-from winnow.report import Gallery, make_gallery
+from winnow.explaining.pictures import make_gallery
 
 
 def scored(source):

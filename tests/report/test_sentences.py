@@ -6,8 +6,9 @@ import pytest
 
 from winnow.artefacts import Interval
 from winnow.artefacts.ledger import ledger
+from winnow.core.units import seconds_text
+from winnow.report import metric_units as units
 from winnow.report import sentences as words
-from winnow.report import units
 
 
 def said(study, arm="el2n@0.4"):
@@ -120,7 +121,7 @@ def test_the_protocol_states_how_iterations_are_matched(make_study, factor, word
     ("seconds", "text"), [(0.042, "0.04 s"), (12.34, "12.3 s"), (245, "4 min 05 s"), (7810, "2 h 10 min")]
 )
 def test_durations(seconds, text):
-    assert units.seconds_text(seconds).replace(words.GAP, " ") == text
+    assert seconds_text(seconds).replace(words.GAP, " ") == text
 
 
 def test_when_it_pays():

@@ -1,0 +1,253 @@
+"""Layouts of saved artefacts: JSON, parquet, safetensors, and folders of these.
+
+| layout | files |
+|---|---|
+| `Json` | one JSON file with every field |
+| `Parquet` | one parquet file: arrays as columns, the other fields as JSON in the schema's metadata |
+| `Tensors` | one safetensors file: arrays as tensors, the other fields as JSON in the header |
+| `Folder` | a JSON file, tables of rows beside it, and folders of artefacts that are part of it |
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from .files import atomic, file_name, plain, write_json
+from .parquet_columns import read_columns, write_columns
+from .serialiser import Saved, entries, expecting, fields_of, filled
+
+__all__ = ["Folder", "Json", "Parquet", "Tensors"]
+
+
+@dataclass(frozen=True)
+class Json:
+    """One JSON file.
+
+    Parameters
+    ----------
+    file
+        Its name, if `save` is given a folder; `load` then takes the folder or the file.
+    indent
+        Spaces per level; None writes one line.
+    """
+
+    file: str = ""
+    indent: int | None = 1
+
+    def place(self, path: Path) -> Path:
+        """The file itself."""
+        return path / self.file if self.file and path.is_dir() else path
+
+    def write(self, made: Saved, path: Path) -> Path:
+        """Write every field."""
+        target = path / self.file if self.file else path
+        write_json(target, entries(made), self.indent)
+        return target
+
+    def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
+        """Every field."""
+        return filled(kind, json.loads(self.place(path).read_text()))
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """One parquet file.
+
+    Parameters
+    ----------
+    columns
+        The field that each column holds. A field that is None has no column. A matrix is a column of lists, or, where
+        the name ends in `*`, a column for each of its own, numbered from 0.
+    block
+        Rows written at a time, uncompressed and with lists of one fixed length, for large matrices of noise; 0 writes
+        all rows at once.
+    derived
+        Properties that are written among the entries for other readers.
+    dtypes
+        Fields whose kind of number is written among the entries, under the field's name.
+    """
+
+    columns: Mapping[str, str]
+    block: int = 0
+    derived: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+
+    def place(self, path: Path) -> Path:
+        """The file itself."""
+        return path
+
+    def write(self, made: Saved, path: Path) -> Path:
+        """Write every field."""
+        columns: dict[str, Any] = {}
+        for name, of in self.columns.items():
+            values = getattr(made, of)
+            if name.endswith("*"):
+                columns |= {f"{name[:-1]}{k}": values[:, k] for k in range(values.shape[1])}
+            elif values is not None:
+                columns[name] = values
+        about = entries(made, self.columns.values())
+        about |= {name: plain(getattr(made, name)) for name in self.derived}
+        about |= {name: getattr(made, name).dtype.kind for name in self.dtypes}
+        write_columns(path, columns, about, self.block)
+        return path
+
+    def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
+        """Every field."""
+        about, columns = read_columns(path, kind.saved_as)
+        out = filled(kind, about, self.columns.values(), (*self.derived, *self.dtypes))
+        for name, of in self.columns.items():
+            if name.endswith("*"):
+                numbered = takewhile(columns.__contains__, (f"{name[:-1]}{k}" for k in count()))
+                out[of] = np.stack([columns[one] for one in numbered], axis=1)
+            elif name in columns:
+                out[of] = np.array(columns[name]) if isinstance(columns[name], list) else columns[name]
+        return out
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """One safetensors file.
+
+    Parameters
+    ----------
+    arrays
+        Fields that are a tensor each, absent where they are None.
+    ids
+        The field with ids: a tensor of whole numbers, or of text as bytes with a newline between ids; the entry of that
+        name says which.
+    group
+        The field that maps names to all other tensors.
+    torch
+        Whether they are tensors of torch, not arrays.
+    header
+        The name under which the entries lie in the file's header; without a name there are none.
+    whole
+        The one field that is the header by itself, without a kind.
+    """
+
+    arrays: tuple[str, ...] = ()
+    ids: str = ""
+    group: str = ""
+    torch: bool = False
+    header: str = "about"
+    whole: str = ""
+
+    def place(self, path: Path) -> Path:
+        """The file itself."""
+        return path
+
+    @property
+    def _inside(self) -> tuple[str, ...]:
+        """Fields that are no entries."""
+        return (*self.arrays, *filter(None, (self.ids, self.group)))
+
+    def write(self, made: Saved, path: Path) -> Path:
+        """Write every field."""
+        tensors = dict(getattr(made, self.group)) if self.group else {}
+        tensors |= {name: getattr(made, name) for name in self.arrays if getattr(made, name) is not None}
+        about = plain(getattr(made, self.whole)) if self.whole else entries(made, self._inside)
+        if self.ids:
+            ids = getattr(made, self.ids)
+            about[self.ids] = ids.dtype.kind
+            text = ids.dtype.kind != "i"
+            tensors[self.ids] = np.frombuffer("\n".join(ids.tolist()).encode(), dtype=np.uint8) if text else ids
+        if not self.torch:
+            tensors = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
+        safetensors = importlib.import_module(f"safetensors.{'torch' if self.torch else 'numpy'}")
+        header = {self.header: json.dumps(about, sort_keys=True)} if self.header else None
+        with atomic(path) as part:
+            safetensors.save_file(tensors, part, header)
+        return path
+
+    def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
+        """Every field."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(str(path), framework="pt" if self.torch else "numpy") as file:
+                about = json.loads((file.metadata() or {})[self.header]) if self.header else {"winnow": kind.saved_as}
+                tensors = {name: file.get_tensor(name) for name in list(file.keys())}
+        except SafetensorError as error:
+            raise ValueError(*error.args) from None
+        out = {self.whole: about} if self.whole else filled(kind, about, self._inside, (self.ids,))
+        if self.ids:
+            ids = tensors.pop(self.ids)
+            out[self.ids] = ids if about[self.ids] == "i" else np.array(ids.tobytes().decode().split("\n"))
+        out |= {name: tensors.pop(name) for name in self.arrays if name in tensors}
+        return out | ({self.group: tensors} if self.group else {})
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with a JSON file, which is written last: without it the artefact was never finished.
+
+    Parameters
+    ----------
+    file
+        The JSON file.
+    tables
+        For each field of rows, that is, a tuple of dataclasses, its parquet file; the file's stem is its kind.
+    parts
+        The field that maps names to artefacts. Each has a folder of its own, which the entry `folders` names.
+    order
+        The property with the names of the parts in their order, which JSON does not keep.
+    derived
+        Methods whose results are written among the entries for other readers.
+    """
+
+    file: str
+    tables: Mapping[str, str] = field(default_factory=dict)
+    parts: str = ""
+    order: str = ""
+    derived: tuple[str, ...] = ()
+
+    def place(self, path: Path) -> Path:
+        """The JSON file."""
+        return path / self.file
+
+    def write(self, made: Saved, path: Path) -> Path:
+        """Write every field."""
+        self.place(path).unlink(missing_ok=True)
+        about = entries(made, {*self.tables, self.parts})
+        for name, table in self.tables.items():
+            rows, columns = getattr(made, name), fields_of(_row(made, name))
+            values = {column: [getattr(row, column) for row in rows] for column in columns}
+            write_columns(path / table, values, {"winnow": Path(table).stem})
+        if self.parts:
+            parts: Mapping[str, Saved] = getattr(made, self.parts)
+            about |= {self.order: list(parts), "folders": {name: f"{self.parts}/{file_name(name)}" for name in parts}}
+            for name, part in parts.items():
+                part.save(path / about["folders"][name])
+        about |= {name: plain(getattr(made, name)()) for name in self.derived}
+        write_json(self.place(path), about)
+        return path
+
+    def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
+        """Every field."""
+        about = json.loads(self.place(path).read_text())
+        out = filled(kind, about, {*self.tables, self.parts}, {self.order, "folders", *self.derived})
+        for name, table in self.tables.items():
+            row = _row(kind, name)
+            with expecting(Path(table).stem, path / table):
+                columns = read_columns(path / table, Path(table).stem)[1]
+                lists = [values if isinstance(values, list) else values.tolist() for values in columns.values()]
+                rows = (dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True))
+                out[name] = tuple(row(**filled(row, one)) for one in rows)
+        if self.parts:
+            part = get_args(fields_of(kind)[self.parts])[1]
+            out[self.parts] = {name: part.load(path / about["folders"][name]) for name in about[self.order]}
+        return out
+
+
+def _row(kind: Any, name: str) -> type[Any]:
+    """The dataclass of the rows in a field of type `tuple[Row, ...]`."""
+    found: type[Any] = get_args(fields_of(kind if isinstance(kind, type) else type(kind))[name])[0]
+    return found

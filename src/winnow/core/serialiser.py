@@ -1,0 +1,179 @@
+"""The one way in which artefacts are saved and loaded.
+
+A frozen dataclass that inherits from `Saved` names its kind and its layout once, and has `save` and `load`:
+
+    @dataclass(frozen=True)
+    class Result(Saved, kind="training", layout=Json()):
+        iterations: int
+        marks: tuple[Marks, ...]
+
+A layout (module `layouts`) says which files there are and which fields are arrays in them. All other fields are
+*entries*: JSON values with null for what is not a finite number, rebuilt from the type hints when they are read. Nested
+dataclasses, tuples, mappings and optional values come back as they were, and null is NaN where the hint says float. An
+entry may be missing only where its field may be None, and an unknown one is refused, so that a file of another version
+is never half understood.
+
+Nothing is a pickle; files appear whole or not at all; the same content gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+from .errors import StoreError, reason
+from .files import plain
+
+__all__ = ["Layout", "Saved", "Unexpected", "entries", "expecting", "fields_of", "filled"]
+
+
+class Layout(Protocol):
+    """How the fields of an artefact lie in files."""
+
+    def place(self, path: Path) -> Path:
+        """The file that an error names, for the path that was given."""
+        ...
+
+    def write(self, made: Saved, path: Path) -> Path:
+        """Write every field; returns where."""
+        ...
+
+    def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
+        """The fields by name, as the class takes them."""
+        ...
+
+
+class Saved:
+    """Base of every artefact that is saved: `class Subset(Saved, kind="subset", layout=...)`."""
+
+    saved_as: ClassVar[str]
+    layout: ClassVar[Layout]
+
+    def __init_subclass__(cls, *, kind: str, layout: Layout) -> None:
+        super().__init_subclass__()
+        cls.saved_as, cls.layout = kind, layout
+
+    def save(self, path: str | Path) -> Path:
+        """Write it, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, or the folder for an artefact of several files.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+        """
+        return self.layout.write(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        StoreError
+            If there is no such file, or it holds something else.
+        """
+        with expecting(cls.saved_as, path, cls.layout):
+            return cls(**cls.layout.read(cls, Path(path)))
+
+    def entries(self) -> dict[str, Any]:
+        """Everything in plain values, with None for what is not a finite number."""
+        return entries(self)
+
+
+class Unexpected(ValueError):
+    """Says what was found in a file in place of what was expected."""
+
+
+@contextmanager
+def expecting(kind: str, path: str | Path, layout: Layout | None = None) -> Iterator[None]:
+    """Turn whatever goes wrong while a file is read into one sentence: the file, what was expected, what was found."""
+    try:
+        yield
+        return
+    except StoreError:
+        raise
+    except FileNotFoundError:
+        found = "no such file"
+    except Unexpected as error:
+        found = str(error)
+    except (OSError, LookupError, TypeError, ValueError, NotImplementedError) as error:
+        found = f"something else ({reason(error)})"
+    named = layout.place(Path(path)) if layout is not None and isinstance(path, str | Path) else path
+    raise StoreError(f"expected {kind!r} in {named}; found {found}.") from None
+
+
+def entries(made: Saved, without: Collection[str] = ()) -> dict[str, Any]:
+    """The kind, and the fields that are not `without`, in plain values."""
+    fields = {name: plain(getattr(made, name)) for name in fields_of(type(made)) if name not in without}
+    return {"winnow": made.saved_as, **fields}
+
+
+def fields_of(kind: type) -> dict[str, Any]:
+    """The type hint of every field of a dataclass, in order."""
+    return _hints(kind)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a dataclass from its entries; `without` are read elsewhere, `extra` are not fields.
+
+    The kind of an artefact is compared with the entry `winnow`.
+    """
+    if not isinstance(given, dict):
+        raise Unexpected(f"a {type(given).__name__} where a mapping belongs")
+    if issubclass(kind, Saved):
+        if given.get("winnow") != kind.saved_as:
+            raise Unexpected(repr(given["winnow"]) if "winnow" in given else "nothing that says what it is")
+        extra = {"winnow", *extra}
+    wanted = {name: hint for name, hint in fields_of(kind).items() if name not in without}
+    unknown = sorted(set(given) - set(wanted) - set(extra))
+    if unknown:
+        raise Unexpected(f"an entry {unknown[0]!r} that this winnow does not know")
+    missing = [name for name, hint in wanted.items() if name not in given and not _optional(hint)]
+    if missing:
+        raise Unexpected(f"no entry {missing[0]!r}")
+    return {name: _rebuilt(hint, given[name]) for name, hint in wanted.items() if name in given}
+
+
+def _rebuilt(hint: Any, value: Any) -> Any:
+    """A value read from JSON as its type hint says."""
+    if _optional(hint):
+        inner = [one for one in typing.get_args(hint) if one is not types.NoneType]
+        return None if value is None else _rebuilt(inner[0], value) if len(inner) == 1 else value
+    if hint is float:
+        return math.nan if value is None else value
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return hint(**filled(hint, value))
+    origin, inner = typing.get_origin(hint), list(typing.get_args(hint))
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise Unexpected(f"a {type(value).__name__} where a list belongs")
+        if inner[-1] is ...:
+            inner = inner[:1] * len(value)
+        return tuple(_rebuilt(one, item) for one, item in zip(inner, value, strict=True))
+    if origin is Mapping:
+        if not isinstance(value, dict):
+            raise Unexpected(f"a {type(value).__name__} where a mapping belongs")
+        return {name: _rebuilt(inner[1], item) for name, item in value.items()}
+    return value
+
+
+def _optional(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType) and types.NoneType in typing.get_args(hint)

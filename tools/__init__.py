@@ -1,0 +1,1 @@
+"""Tools for those who work on winnow: what the house measures, and its map."""
