@@ -1,4 +1,4 @@
-"""Mutation testing of the modules whose errors nobody would see: `make mutants`, or `python tools/mutants.py --help`.
+"""Mutation testing of the modules whose errors nobody would see: `make mutants`, or `python -m tools.mutants --help`.
 
 A mutant is a module with one small fault: a comparison turned, a plus for a minus, a constant nudged, a statement left
 out. It is killed if one of the tests that judge its module fails, and what survives shows what no test looks at. Each
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mutations import Mutation, mutations_of
+from tools.mutations import Mutation, mutations_of
 
 ROOT = Path(__file__).resolve().parent.parent
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")

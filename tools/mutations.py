@@ -74,7 +74,7 @@ def mutations_of(source: str) -> list[Mutation]:
 
 def _heads(tree: ast.Module) -> dict[int, str]:
     """The first line of the statement that a node is in; ast.walk meets the inner statements later."""
-    found = {}
+    found: dict[int, str] = {}
     for statement in ast.walk(tree):
         if isinstance(statement, ast.stmt):
             head = ast.unparse(statement).splitlines()[0]
@@ -116,7 +116,7 @@ def _variants(node: ast.AST) -> Iterator[ast.AST]:
             yield _changed(node, test=ast.UnaryOp(ast.Not(), test))
         case ast.Call(func=ast.Name(id=name), args=[first, *_]) | ast.Call(func=ast.Attribute(attr=name), args=[first]):
             if name in EXCHANGED:
-                yield _changed(node, func=_renamed(node.func, EXCHANGED[name]))  # type: ignore[attr-defined]
+                yield _changed(node, func=_renamed(node.func, EXCHANGED[name]))
             if name in DROPPED:
                 yield first
         case ast.Call(func=ast.Attribute(attr=name)) if name in EXCHANGED:

@@ -40,6 +40,7 @@ def test_selection_is_part_of_the_bill() -> None:
         ({"observe": 6.01}, SECONDS, 2),
         ({"observe": 0.0}, SECONDS, 1),
         ({"observe": 0.5}, SECONDS, 1),
+        ({"observe": 5.0}, {**SECONDS, "mine": 9.5}, 10),
         ({"observe": 5.0}, {**SECONDS, "mine": 10.0}, None),
         ({"observe": 5.0}, {**SECONDS, "mine": 12.0}, None),
     ],

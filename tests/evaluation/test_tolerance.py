@@ -67,7 +67,10 @@ def test_redundant_data_shrinks_to_the_smallest_fraction_tried() -> None:
 
 
 def test_a_planted_boundary_is_bracketed() -> None:
-    found = search(without_a_class_below(0.3), recipe=STRONG, probes=6)
+    """Half the examples of the others, and as many epochs as a third of them needs to be learnt by."""
+    source = blobs(300, spread=0.3)
+    strong = Recipe(epochs=25, batch=32, lr=0.05)
+    found = search(without_a_class_below(0.3, source), source, recipe=strong, probes=6)
     holding = [probe.fraction for probe in found.probes if probe.holds]
     failing = [probe.fraction for probe in found.probes if not probe.holds]
     assert found.keep == min(holding)
