@@ -10,6 +10,7 @@ page; `tests/docs/test_reference.py` compares it with what is committed.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import re
 import sys
@@ -17,7 +18,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 DOCS = Path(__file__).resolve().parent
 WORDS = {Path: "PATH", str: "TEXT", int: "INTEGER", float: "NUMBER"}
@@ -31,7 +32,6 @@ def cli_page() -> str:
     from winnow.cli import app
 
     group: Any = typer.main.get_command(app)
-    functions = {info.name: info.callback for info in app.registered_commands}
     parts = [
         NOTE,
         "# Command line",
@@ -49,8 +49,11 @@ def cli_page() -> str:
         if arguments:
             parts.append(_table(["argument", "what it is"], [[f"`{a.name.upper()}`", a.help or ""] for a in arguments]))
         if options:
-            kinds = get_type_hints(functions[name])
-            rows = [[f"`{_spelled(item, kinds[item.name])}`", item.help or "", _default(item)] for item in options]
+            kinds = inspect.signature(command.callback, eval_str=True).parameters
+            rows = [
+                [f"`{_spelled(item, kinds[item.name].annotation)}`", item.help or "", _default(item)]
+                for item in options
+            ]
             parts.append(_table(["option", "what it does", "default"], rows))
         parts += _examples(command.epilog or "")
     return "\n\n".join(parts) + "\n"
@@ -61,6 +64,7 @@ def _spelled(option: Any, kind: Any) -> str:
     names = ", ".join(option.opts)
     if option.is_flag:
         return names
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     several = get_origin(kind) is list or any(get_origin(part) is list for part in get_args(kind))
     word = next(word for type_, word in WORDS.items() if type_ in _parts(kind))
     return f"{names} {word}{' ...' if several else ''}"
@@ -75,7 +79,7 @@ def _parts(kind: Any) -> set[Any]:
 def _default(option: Any) -> str:
     if option.required:
         return "required"
-    if option.is_flag or option.default in (None, [], ()):
+    if option.is_flag or callable(option.default) or option.default in (None, [], ()):
         return ""
     return f"`{option.default}`"
 

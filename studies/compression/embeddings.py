@@ -86,7 +86,7 @@ def accuracies(data: str, sizes: Sizes, repeat: int) -> Mapping[str, Any]:
     subsets, notes = {}, {}
     for each in sizes.each:
         size = each * sizes.classes
-        subsets[f"{ARMS[0]} {each}"] = wn.select(METHOD, embedded["train"], size=size, seed=repeat)
+        subsets[f"{ARMS[0]} {each}"] = wn.select(METHOD, embedded["train"], size=size, balance=None, seed=repeat)
         subsets[f"{ARMS[1]} {each}"] = wn.select("random", embedded["train"], size=size, balance=1.0, seed=repeat)
         found = subsets[f"{ARMS[0]} {each}"].certificate
         notes[str(each)] = {name: found[name] for name in ("dims", "order", "spread_lost", "moment_error")}

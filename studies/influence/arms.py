@@ -177,7 +177,7 @@ def _choose(data: str, sizes: Sizes, seed: int) -> dict[str, Any]:
 def _subset(method: str, signals: wn.Signals, scored: Mapping[str, Any], share: float, seed: int) -> wn.Subset:
     """A method's choice, with as many of each class."""
     if method == "influence":
-        return wn.select("influence", signals, keep=share, seed=seed, damping=DAMPING, stratify=True)
+        return wn.select("influence", signals, keep=share, balance=None, seed=seed, damping=DAMPING, stratify=True)
     if method in SCORES:
         return wn.select("rank", scored[method][0], keep=share, seed=seed, balance=1.0)
     # A draw of its own for each share, or one lucky draw would speak for all.

@@ -51,7 +51,9 @@ def gaps(data: str, sizes: Sizes, repeat: int) -> Mapping[str, Any]:
     model = wn.models.build("lenet5", classes=len(pool.classes), shape=pool.shape, seed=seed)
     train(model, Feed(pool), recipe, seed)
     embedded = wn.embed(pool, model)
-    subsets = {str(share): wn.select(METHOD, embedded, keep=1 - share, seed=repeat) for share in sizes.shares}
+    subsets = {
+        str(share): wn.select(METHOD, embedded, keep=1 - share, balance=None, seed=repeat) for share in sizes.shares
+    }
     alike: Any = {"test": test, "model": "lenet5", "recipe": recipe, "match_iterations": 1.0, "seed": seed}
     study = wn.evaluate(pool, subsets, seeds=[0], engine=Local(workers=1), **alike)
     again = wn.evaluate(pool, {}, seeds=[1], random=False, engine=Local(workers=1), **alike)

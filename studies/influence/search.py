@@ -122,7 +122,7 @@ def pick(method: str, signals: wn.Signals, size: int, seed: int) -> wn.Subset:
     if method in SCORES:
         return wn.select("rank", signals, score=SCORES[method], size=size, balance=1.0, seed=seed)
     if method == OURS:  # its own strata keep the classes' shares, which are equal here
-        return wn.select(OURS, signals, size=size, stratify=True, seed=seed)
+        return wn.select(OURS, signals, size=size, balance=None, stratify=True, seed=seed)
     return wn.select("random" if method == CHANCE else method, signals, size=size, balance=1.0, seed=seed)
 
 

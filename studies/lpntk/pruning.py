@@ -255,11 +255,16 @@ def thinned(signals: wn.Signals, rule: str, seed: int) -> wn.Subset:
     rest = wn.lpntk.redundant(wn.lpntk.FeatureRows(features), rule, labels=labels if rule == "cover" else None).kept
     around = wn.lpntk.farthest_points(wn.lpntk.FeatureRows(features[rest]), CLUSTERS, labels=labels[rest])
     size = rest.size - round(THINNED * float(around.sizes[around.heads].sum()))
-    return wn.select("lpntk_head", signals, size=size, seed=seed, rule=rule, clusters=CLUSTERS)
+    return wn.select("lpntk_head", signals, size=size, balance=None, seed=seed, rule=rule, clusters=CLUSTERS)
 
 
 def _head_only(signals: wn.Signals, share: float, kind: str, seed: int) -> Callable[[], wn.Subset]:
-    return lambda: wn.select("lpntk_head_only", signals, keep=share, seed=seed, clusters=CLUSTERS, kind=kind)
+    how = {"balance": None, "clusters": CLUSTERS, "kind": kind}
+    return lambda: wn.select("lpntk_head_only", signals, keep=share, seed=seed, **how)
+
+
+def _half(signals: wn.Signals, seed: int) -> wn.Subset:
+    return wn.select("lpntk_redundancy", signals, keep=HALF, balance=None, seed=seed)
 
 
 def covers(source: wn.Source, epochs: int, seed: int, counted: bool) -> dict[str, Choice]:
@@ -271,7 +276,7 @@ def covers(source: wn.Source, epochs: int, seed: int, counted: bool) -> dict[str
         "cover": Choice(
             *_after(seconds, lambda: wn.Subset(signals.ids[wn.lpntk.redundant(features, labels=labels).kept]))
         ),
-        "cover, half": Choice(*_after(seconds, lambda: wn.select("lpntk_redundancy", signals, keep=HALF, seed=seed))),
+        "cover, half": Choice(*_after(seconds, lambda: _half(signals, seed))),
     }
     if counted:
         rng, kept = seeds.stream(seed, "counted"), labels[positions(signals, chosen["cover"].subset)]

@@ -156,24 +156,27 @@ def test_a_table_without_a_test_split_has_a_fifth_held_out(winnow: Winnow, tmp_p
 
 
 USER_ERRORS = [
-    ("prune digits --keep 2", "keep"),
-    ("prune digits", "exactly one of keep="),
+    ("prune digits --keep 2", "--keep must be a number in (0, 1]; got 2"),
+    ("prune digits", "exactly one of --keep (a fraction in (0, 1]) and --tolerance"),
     ("prune nowhere.csv --keep 0.5", "nowhere.csv"),
     ("prune digits --keep 0.5 --method el2m", "el2m"),
     ("prune digits --keep 0.5 --model lenet6 --out OUT", "lenet6"),
-    ("prune digits --keep 0.5 --optimizer adamm", "adamm"),
-    ("prune digits --keep 0.5 --workers 0", "workers"),
+    ("prune digits --keep 0.5 --optimizer adamm", "unknown --optimizer 'adamm'"),
+    ("prune digits --keep 0.5 --workers 0", "--workers must be"),
+    ("prune digits --keep 0.5 --engine locl", "unknown --engine 'locl'"),
+    ("prune digits --keep 0.5 --balance most", "--balance must be a number in [0, 1], auto or none"),
     ("prune digits --keep 0.5 --test nowhere", "nowhere"),
     ("prune digits --keep 0.5 --set beta", "--set must be given as name=value"),
     ("prune digits --keep 0.5 --method strata --set betaa=1", "betaa"),
     ("observe digits --want logitz --out OUT", "logitz"),
-    ("observe digits --seeds 0 --out OUT", "seeds"),
+    ("observe digits --seeds 0 --out OUT", "--seeds must be"),
     ("score el2n nowhere", "is not a winnow run"),
     ("score el2m RUN", "el2m"),
     ("score grand RUN", "grand"),
     ("select rnak RUN --keep 0.5", "rnak"),
-    ("select rank RUN", "keep"),
-    ("select rank RUN --keep 0.5 --size 3", "keep"),
+    ("select rank RUN", "exactly one of --keep (a fraction in (0, 1]) and --size"),
+    ("select rank RUN --keep 0.5 --size 3", "--keep"),
+    ("select rank RUN --keep 0.5 --seed -1", "--seed must be"),
     ("evaluate digits --subset nowhere.parquet --out OUT", "nowhere.parquet"),
     ("report nowhere", "is not a winnow run"),
 ]
@@ -298,7 +301,7 @@ def test_weights_are_used_as_asked(winnow: Winnow, run: Path, tmp_path: Path) ->
     said = winnow(*typed, "--weighting", "los")
     assert (said.code, said.err) == (
         2,
-        "winnow: unknown weighting of evaluate 'los' (nearest: 'loss'); known: draw, loss.\n",
+        "winnow: unknown --weighting 'los' (nearest: 'loss'); known: draw, loss.\n",
     )
 
 

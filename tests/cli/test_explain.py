@@ -45,7 +45,7 @@ def test_bad_options_are_one_line(winnow: Winnow, someone: str) -> None:
     said = winnow("explain", "digits", someone, "--limit", 1)
     assert said.code == 2
     assert said.err.count("\n") == 1
-    assert "limit of explain" in said.err
+    assert "--limit must be" in said.err
 
 
 def test_without_an_id_it_explains_the_data_set(winnow: Winnow, tmp_path: Path) -> None:

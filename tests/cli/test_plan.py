@@ -57,10 +57,10 @@ def test_a_column_of_numbers_is_planned_without_a_forecast(winnow: Winnow, tmp_p
 def test_refusals_are_one_line(winnow: Winnow) -> None:
     said = winnow("plan", "digits", "--tolerance", 2)
     assert said.code == 2
-    assert said.err.startswith("winnow: tolerance of plan must be a number in (0, 1)")
+    assert said.err.startswith("winnow: --tolerance must be a number in (0, 1)")
     said = winnow("plan", "digits", "--pilot-size", 300)
     assert (said.code, said.out) == (2, "")
-    assert "pilot_size of plan is for pilot=True" in said.err
+    assert "--pilot-size is for --pilot" in said.err
     said = winnow("plan", "digits", "--limit", 300, "--pilot")
     assert said.code == 2
     assert "needs a pool of at least 200 examples" in said.err

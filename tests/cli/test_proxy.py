@@ -51,12 +51,12 @@ def test_proxy_says_and_keeps_what_the_library_finds(winnow: Winnow, files: tupl
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        (["--network", "mlp"], "networks of proxy must be at least 3"),
+        (["--network", "mlp"], "must be at least 3"),
         ([*SPACE, "--test", "choose=digits", "--test", "other=digits"], "or 'choose' and 'judge'; got choose, other"),
         ([*SPACE, "--test", "judge=digits"], "or 'choose' and 'judge'; got judge"),
         ([*SPACE, "--test", "choose=digits", "--test", "judge=digits"], "must be different data"),
         ([*SPACE, "--network", "mlpp"], "mlpp"),
-        ([*SPACE, "--match-iterations", 3], "match_iterations of proxy"),
+        ([*SPACE, "--match-iterations", 3], "--match-iterations must be"),
         ([*SPACE, "first=nowhere.parquet"], "SUBSET names 'first' twice"),
         ([*SPACE, "nowhere.parquet"], "nowhere.parquet"),
     ],

@@ -237,7 +237,7 @@ def mapping(**sources: Source) -> Callable[[], object]:
         (lambda: asked(recipe="short"), "recipe of proxy must be a Recipe"),
         (lambda: asked(seed=-1), "seed of proxy"),
         (lambda: asked(test=None), "test of proxy must be a Source or a mapping"),
-        (lambda: asked(source="digits"), "source of proxy must be a Source"),
+        (lambda: asked(source=12), "source of proxy must be"),
         (mapping(choose=TEST), "test of proxy must be a Source, or 'choose' and 'judge'; got choose"),
         (mapping(choose=TEST, judge=TEST), "must be different data; both are the same"),
         (mapping(choose=TEST, judge=TEST.at(np.arange(7))), "must share no example, .*; they share 7"),

@@ -41,7 +41,7 @@ def search(
 
 
 REFUSALS: list[tuple[str, Callable[[], object], str]] = [
-    ("source is no Source", ask(source=[1, 2]), "source of evaluate must be a Source"),
+    ("source is no data", ask(source=12), "source of evaluate must be"),
     ("source without labels", ask(source=BARE), "has none"),
     (
         "source with one class",
@@ -64,7 +64,7 @@ REFUSALS: list[tuple[str, Callable[[], object], str]] = [
     ("subsets of unequal size", ask({"mine": [HALF, Subset(SOURCE.ids[:20])]}, seeds=2), "got 20 to 30"),
     ("no test set", ask(test=None), "test of evaluate must be a Source"),
     ("an empty mapping of tests", ask(test={}), "an empty mapping"),
-    ("a test set that is an array", ask(test={"a": np.eye(3)}), "test set 'a' of evaluate must be a Source"),
+    ("a test set that is an array", ask(test={"a": np.eye(3)}), "test set 'a' of evaluate has no labels"),
     ("a test set without a name", ask(test={"": TEST}), "names of the test sets"),
     ("a test set without labels", ask(test=TEST.with_labels(None, "unlabelled")), "has no labels to measure"),
     (

@@ -186,7 +186,7 @@ def test_five_are_the_fewest_of_whom_one_can_be_far_out() -> None:
         ({"id": 3}, "has no example with id 3"),
         ({"k": 0}, "k of explain"),
         ({"limit": 1}, "limit of explain"),
-        ({"source": "digits"}, "source of explain must be a Source"),
+        ({"source": 3}, "source of explain must be"),
         ({"recipe": 3}, "recipe of explain"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 
 import winnow as wn
 from tests.planning.test_resources import TINY, image, part, quick
+from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import comparison_cost as comparing
 from winnow.planning.resources import BLOCKS
@@ -42,7 +43,9 @@ def test_classes_of_different_size_count_by_their_squares(monkeypatch: pytest.Mo
 
 def asked(source: wn.Source, method: str, **parameters: Any) -> float:
     """Seconds by the estimate's own steps, with parameters of the selector."""
-    request = request_of(source, 0.5, None, method, "auto", "mlp", TINY, 2, 0, parameters)
+    request = request_of(
+        requested(wn.prune, source, 0.5, method=method, model="mlp", recipe=TINY, seeds=2, **parameters)
+    )
     counts = counts_of(source, request, None, len(source) // 2, Local(workers=1))
     return comparing.comparing(source, request, counts)
 

@@ -17,6 +17,7 @@ from tests.signals.small import Counting, rows, shuffled
 from winnow.artefacts.pilot_training import Look
 from winnow.artefacts.plan import Check, Forecast, Plan
 from winnow.core.errors import InputError, NotDefinedError, StoreError, UnknownNameError
+from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import next_command as commanding
 from winnow.planning import recommendation as advising
@@ -250,8 +251,8 @@ def test_bad_input_is_refused_in_a_sentence(options: dict[str, Any], kind: type[
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(InputError, match="source of plan must be a Source"):
-        plan(np.zeros((3, 2)))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="source of plan must be"):
+        plan(3)
     source = world(500)
     with pytest.raises(NotDefinedError, match="plan needs embeddings"):
         plan(source, embeddings=wn.observe(source, "mlp", wn.Recipe(epochs=1), 1, engine=Local(workers=1)))
@@ -262,7 +263,7 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"expected 'plan' in .*plan\.json; found 'study'"):
         Plan.load(tmp_path)
     (tmp_path / "plan.json").write_text(json.dumps({"winnow": "plan", "advice": []}))
-    with pytest.raises(StoreError, match="found no entry 'policy'"):
+    with pytest.raises(StoreError, match="found no entry 'keep'"):
         Plan.load(tmp_path)
 
 
@@ -340,4 +341,4 @@ def test_the_command_runs_what_was_advised(policy: str, keep: float, epochs: int
     assert "--model mlp" in line
     assert line.endswith("--match-iterations 0.5")
     parameters = {"policy": "easy"} if policy == "easy" else {}
-    request_of(source, keep, None, method, "auto", "mlp", recipe, 3, 0, parameters)
+    request_of(requested(wn.prune, source, keep, method=method, model="mlp", recipe=recipe, **parameters))

@@ -143,7 +143,7 @@ def test_random_can_be_proved_against_random(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"test": "digits"}, "must be a Source"),
+        ({"test": 3}, "test of prune must be"),
         ({"test": rows(20)}, "must be that of the training data"),
         ({"proof_seeds": 0}, "proof_seeds of prune"),
         ({"match_iterations": 2}, "match_iterations of prune"),

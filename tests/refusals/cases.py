@@ -49,7 +49,7 @@ CASES = [
     ("an unknown network", "wn.models.build('lenet6', classes=10)"),
     ("weights that are not there", "wn.models.build('resnet20', classes=10, weights='no.safetensors')"),
     # observing
-    ("not a source", "wn.observe(np.zeros((3, 2)))"),
+    ("nothing that can be opened", "wn.observe(42)"),
     ("no labels to train on", "wn.observe(wn.open(np.zeros((4, 2))))"),
     ("an unknown want", "wn.observe(src, want=('logitz',))"),
     ("logits of a regression", "wn.observe(wn.open((np.zeros((3, 2)), [0.5, 1.5, 2.5])), want=('logits',))"),
@@ -75,6 +75,8 @@ CASES = [
     ("an unknown policy", "wn.select('rank', sco, keep=0.5, policy='hardest')"),
     # pruning and proof
     ("neither keep nor tolerance", "wn.prune(src)"),
+    ("a keyword that nothing knows", "wn.observe(src, lables='y')"),
+    ("labels for a source that is open", "wn.prune(src, keep=0.5, labels='y')"),
     ("a tolerance of zero", "wn.prune(src, tolerance=0)"),
     ("an unknown method", "wn.prune(src, keep=0.5, method='el2n+rnak')"),
     ("a subset of other data", "wn.evaluate(src, {'mine': wn.Subset(np.array(['x', 'y']))}, test=src)"),
@@ -103,7 +105,7 @@ CASES = [
     ("errors that rise", "wn.theory.fit_scaling([1, 2, 4, 8, 16], [0.1, 0.2, 0.3, 0.4, 0.5])"),
     ("runs of different length", "wn.theory.pareto([100, 200], [0.5], [0.1, 0.2])"),
     # planning and lpNTK
-    ("a plan of what is not a source", "wn.plan(np.zeros((3, 2)))"),
+    ("a plan of what cannot be opened", "wn.plan({1, 2})"),
     ("a pilot larger than the data", "wn.plan(src, pilot=True, pilot_size=10**6)"),
     ("a label without a logit", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 2])"),
     ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
@@ -171,6 +173,8 @@ CASES = [
     # the command line
     ("an unknown command", "winnow prun digits"),
     ("keep out of range", "winnow prune rows.csv --keep 2"),
+    ("neither --keep nor --tolerance", "winnow prune rows.csv"),
+    ("an unknown engine", "winnow prune rows.csv --keep 0.5 --engine locl"),
     ("a run directory that is something else", "winnow prune rows.csv --keep 0.5 --out empty/../photos"),
     ("a run that is not there", "winnow score el2n nowhere"),
     ("an example that is not there", "winnow explain rows.csv no-such-id --labels label"),

@@ -37,7 +37,7 @@ def test_keeps_what_the_room_keeps(signals):
     features, labels, head, ids = by_hand(signals)
     vectors = wn.influence.vectors(features, head.outputs, labels, 0.01)
     wanted = wn.influence.prune_by_count(vectors, 70, 3, groups=labels)
-    subset = wn.select("influence", signals, size=50, seed=3)
+    subset = wn.select("influence", signals, size=50, balance=None, seed=3)
     assert np.array_equal(subset.ids, np.delete(ids, wanted.removed))
     kept = np.isin(ids, subset.ids)
     theta = wn.influence.fit_head(features[kept], labels[kept], 0.01).theta
@@ -50,22 +50,22 @@ def test_keeps_what_the_room_keeps(signals):
 def test_shares_of_the_classes(signals):
     labels = signals.canonical().labels
     for stratify in (True, False):
-        subset = wn.select("influence", signals, size=30, stratify=stratify)
+        subset = wn.select("influence", signals, size=30, balance=None, stratify=stratify)
         counts = list(subset.certificate["class_counts"].values())
         assert (counts == (np.bincount(labels) - proportional(labels, 90)).tolist()) or not stratify
 
 
 def test_the_bound_is_told_whether_it_holds_or_not(signals):
-    loose = wn.select("influence_bound", signals, size=100, epsilon=0.5)
+    loose = wn.select("influence_bound", signals, size=100, balance=None, epsilon=0.5)
     assert loose.certificate["holds"]
     assert loose.certificate["corrected"] <= loose.certificate["bound"]
     assert loose.certificate["smallest_size"] == 100
-    tight = wn.select("influence_bound", signals, size=10, epsilon=0.05)
+    tight = wn.select("influence_bound", signals, size=10, balance=None, epsilon=0.05)
     assert not tight.certificate["holds"]
     assert 10 < tight.certificate["smallest_size"] < 120
-    again = wn.select("influence_bound", signals, size=tight.certificate["smallest_size"], epsilon=0.05)
+    again = wn.select("influence_bound", signals, size=tight.certificate["smallest_size"], balance=None, epsilon=0.05)
     assert again.certificate["holds"]
-    same = wn.select("influence", signals, size=10)
+    same = wn.select("influence", signals, size=10, balance=None)
     assert np.array_equal(same.ids, tight.ids)
 
 

@@ -28,7 +28,7 @@ def sums(signals, ids, weights, basis):
 
 def test_weights_stand_for_the_class_and_keep_its_moments():
     signals = made()
-    out = select("moments", signals, size=75, order=2)
+    out = select("moments", signals, size=75, balance=None, order=2)
     labels = np.asarray(signals.labels)[out.ids]
     assert np.bincount(labels).tolist() == [25, 25, 25]
     for c, count in enumerate((60, 200, 40)):
@@ -48,7 +48,7 @@ def test_weights_stand_for_the_class_and_keep_its_moments():
 
 def test_many_dimensions_are_reduced_and_the_loss_is_stated():
     signals = made(dims=40)
-    out = select("moments", signals, size=30)
+    out = select("moments", signals, size=30, balance=None)
     about = out.certificate
     assert about["order"] == 1
     assert about["dims"] == 9  # ten examples match a mean in nine directions
@@ -60,13 +60,16 @@ def test_many_dimensions_are_reduced_and_the_loss_is_stated():
 
 def test_the_order_follows_the_activation_where_all_directions_fit():
     signals = made(task="unlabelled", dims=1)
-    orders = {a: select("moments", signals, size=40, activation=a).certificate["order"] for a in ("relu", "tanh")}
+    orders = {
+        a: select("moments", signals, size=40, balance=None, activation=a).certificate["order"]
+        for a in ("relu", "tanh")
+    }
     assert orders["relu"] <= 2 < orders["tanh"]
 
 
 def test_regression_keeps_what_a_squared_loss_depends_on():
     signals = made(task="regression", dims=2)
-    out = select("moments", signals, size=60, order=2)
+    out = select("moments", signals, size=60, balance=None, order=2)
     x, y = signals.embeddings.astype(np.float64), np.asarray(signals.labels)
     design = np.column_stack([np.ones(len(x)), x, x**2, x[:, 0] * x[:, 1]])
     few = design[out.ids]
@@ -84,14 +87,14 @@ def test_regression_keeps_what_a_squared_loss_depends_on():
 
 def test_without_labels_everything_is_one_group():
     signals = made(task="unlabelled")
-    out = select("moments", signals, size=50, order=3)
+    out = select("moments", signals, size=50, balance=None, order=3)
     assert out.weights.sum() == pytest.approx(300)
     assert out.certificate["matched_within"] == "all"
 
 
 def test_copies_share_the_weight_of_the_one_that_stands_for_them():
     signals = made(counts=(6, 6), copies=5)
-    out = select("moments", signals, size=40)
+    out = select("moments", signals, size=40, balance=None)
     assert len(out) == 40
     rows = signals.embeddings.astype(np.float64)
     np.testing.assert_allclose(out.weights @ rows[out.ids], rows.sum(axis=0), rtol=1e-9)
@@ -103,7 +106,7 @@ def test_a_grid_reaches_the_size_too():
     rows = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     signals = Signals(np.arange(36), {"embeddings": rows}, "unlabelled")
     for size in range(1, 37):
-        out = select("moments", signals, size=size)
+        out = select("moments", signals, size=size, balance=None)
         assert len(out) == size
         assert out.weights.sum() == pytest.approx(36)
         np.testing.assert_allclose(out.weights @ rows[out.ids], rows.sum(axis=0), rtol=1e-6 if size > 2 else 1)
@@ -115,13 +118,13 @@ def test_the_error_to_expect_counts_what_is_not_matched():
     functions = np.tanh(rows @ np.random.default_rng(2).normal(size=(8, 200)))
     functions = (functions - functions.mean(axis=0)) / functions.std(axis=0)
     for options in ({"dims": 1}, {"dims": 8, "order": 1}, {"order": 9, "activation": "tanh"}):
-        out = select("moments", signals, size=100, **options)
+        out = select("moments", signals, size=100, balance=None, **options)
         missed = np.sqrt(np.square(out.weights @ functions[out.ids] / 4000).mean())
         assert out.certificate["expected_error"] / 3 < missed < 3 * out.certificate["expected_error"]
 
 
 def test_a_class_of_which_nothing_is_kept_is_an_error_of_one():
-    out = select("moments", made(), size=2)
+    out = select("moments", made(), size=2, balance=None)
     assert out.certificate["moment_error"] == 1.0
     assert [part["size"] for part in out.certificate["parts"].values()].count(0) == 1
 

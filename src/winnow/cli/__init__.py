@@ -16,6 +16,7 @@ from .. import __version__
 from ..core.errors import WinnowError
 from ..core.progress import shown
 from . import evaluate, explain, methods, narrow, observe, plan, proxy, prune, relabel, report, score, select, theory
+from .command import Group
 
 __all__ = ["app", "main"]
 
@@ -25,28 +26,30 @@ STOPPED = 130  # the exit code of a process that Ctrl-C ended
 
 app = typer.Typer(
     name="winnow",
+    cls=Group,
     help="Train on less data, and prove what it costs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    prune,
-    plan,
-    observe,
-    score,
-    select,
-    evaluate,
-    proxy,
-    methods,
-    report,
-    explain,
-    theory,
-    narrow,
-    relabel,
+for add in (
+    prune.prune,
+    plan.plan,
+    observe.observe,
+    score.score,
+    select.select,
+    evaluate.evaluate,
+    proxy.proxy,
+    methods.register,
+    report.register,
+    explain.explain,
+    theory.register,
+    narrow.register,
+    relabel.relabel,
 ):
-    command.register(app)
+    add(app)
 
 
 def _version(wanted: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from .command import Call, command
 
 EXAMPLES = """
 Examples:
@@ -22,13 +23,9 @@ Examples:
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explain", epilog=EXAMPLES)(explain)
-
-
+@command("explaining.explain:explain", EXAMPLES)
 def explain(
-    data: o.Data,
+    call: Call,
     id: Annotated[
         str | None, typer.Argument(help="The id of an example, as other commands write it; the data set if not given.")
     ] = None,
@@ -36,36 +33,15 @@ def explain(
         Path | None,
         typer.Option(help="Run directory for the result as JSON and as a page; keeps the network, for other ids too."),
     ] = None,
-    neighbours: Annotated[int, typer.Option(help="The longest list of other examples.")] = 5,
-    errors: Annotated[int, typer.Option(help="The longest list of labels that look wrong.")] = 20,
-    model: o.Model = "auto",
-    epochs: o.Epochs = 30,
-    batch: o.Batch = 128,
-    optimizer: o.Optimizer = "adamw",
-    lr: o.Rate = None,
-    augment: o.Augment = None,
-    labels: o.Labels = None,
-    unreadable: o.Unreadable = "refuse",
-    image_size: o.Size = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Use only this many examples, drawn at random by class; an id not drawn joins them and trains anew."
-        ),
-    ] = None,
-    seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
     """Train once and say what an example is learned together with, what against, and whether its label fits.
 
     Without an id: how the classes relate, and which labels look wrong.
     """
-    from ..explaining.explain import explain as find
     from ..explaining.explain import page_name
 
-    source = o.opened(data, labels=labels, task=None, unreadable=unreadable, size=image_size)
-    recipe = o.recipe(epochs, batch, optimizer, lr, augment)
-    found = find(source, id, model=model, recipe=recipe, k=neighbours, errors=errors, limit=limit, seed=seed, out=out)
+    found = call(id, out=out)
     if as_json:
         o.say_json(found.values())
         return

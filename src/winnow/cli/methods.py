@@ -5,11 +5,14 @@ from __future__ import annotations
 import typer
 
 from . import options as o
+from .command import PlainCommand
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("methods", epilog="Examples:\n\n    winnow methods\n\n    winnow methods --json")(methods)
+    app.command("methods", cls=PlainCommand, epilog="Examples:\n\n    winnow methods\n\n    winnow methods --json")(
+        methods
+    )
 
 
 def methods(as_json: o.Json = False) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from ..core.errors import InputError
 from . import options as o
+from .command import PlainCommand
 
 EXAMPLES = """
 Examples:
@@ -39,7 +40,7 @@ EXAMPLE_ROWS = 256  # examples on which outputs are compared
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("narrow", epilog=EXAMPLES)(narrow)
+    app.command("narrow", cls=PlainCommand, epilog=EXAMPLES)(narrow)
 
 
 def narrow(
@@ -81,7 +82,7 @@ def narrow(
     if out.suffix != ".safetensors":
         raise InputError(f"--out must end in .safetensors; got {out}.")
     widths = _widths(width)
-    own = o.parameters(set_, ("classes", "shape", "weights", "seed"))
+    own = o.parameters(set_, {name: f"--{name}" for name in ("classes", "shape", "weights", "seed")})
     wide = build(model, classes=classes, shape=_shape(shape), weights=weights, seed=seed, **own)
     example = None if data is None else _example(data)
     directions: Any = int(dims) if dims.lstrip("-").isdigit() else None if dims == "all" else dims
@@ -131,9 +132,10 @@ def _example(what: str) -> Any:
     """A few examples, scaled as training scales them."""
     import numpy as np
 
+    from ..sources.open import open as open_source
     from ..training.feed import Feed
 
-    feed = Feed(o.opened(what, labels=None, task=None, unreadable="refuse", size=None))
+    feed = Feed(open_source(what))
     return feed.inputs(np.arange(min(EXAMPLE_ROWS, len(feed))))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..core.errors import InputError
 from . import options as o
+from .command import Call, command
 
 EXAMPLES = """
 Examples:
@@ -26,16 +27,12 @@ NAME=FILE, and the distances between them are printed instead. A file of targets
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("relabel", epilog=EXAMPLES)(relabel)
-
-
+@command("methods.relabel.prior_targets:targets", EXAMPLES, owner="relabel.targets")
 def relabel(
-    data: o.Data,
+    call: Call,
     priors: Annotated[list[str] | None, typer.Argument(help="Priors to compare, with --compare.")] = None,
     prior: Annotated[str | None, typer.Option(help="The prior that makes the targets.")] = None,
-    dim: Annotated[int | None, typer.Option(help="Numbers a target has.")] = None,
+    dim: Annotated[int | None, typer.Option(help="How many numbers a target has.")] = None,
     scale: Annotated[str | None, typer.Option(help="whiten, standardize or none; whiten if not given.")] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Compare the priors named, and advise.")] = False,
     by_labels: Annotated[bool, typer.Option("--by-labels", help="Let the comparison go by the labels.")] = False,
@@ -43,20 +40,7 @@ def relabel(
         str | None, typer.Option(help="Distance of a comparison: regression or neighbour; regression if not given.")
     ] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights of a named network.")] = None,
-    layer: Annotated[
-        str | None, typer.Option(help="Layer whose output to take; what enters the last one if not given.")
-    ] = None,
-    size: Annotated[int | None, typer.Option(help="Resize images to this many pixels a side for the prior.")] = None,
-    mean: Annotated[str | None, typer.Option(help="Mean the prior wants, a number a channel, with commas.")] = None,
-    std: Annotated[str | None, typer.Option(help="Standard deviation it wants, a number a channel.")] = None,
-    batch: Annotated[int, typer.Option(help="Examples that go through the prior at a time.")] = 512,
     out: Annotated[Path | None, typer.Option(help="Where to write them; targets.parquet if not given.")] = None,
-    labels: o.Labels = None,
-    task: o.Task = None,
-    unreadable: o.Unreadable = "refuse",
-    image_size: o.Size = None,
-    limit: o.Limit = None,
-    seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
     """Make targets for every example from a prior model, or compare priors."""
@@ -71,21 +55,11 @@ def relabel(
             raise InputError(f"{option} of winnow relabel is for {other}, not for {mode}{hint}.")
     if prior is not None and dim is None:
         raise InputError("winnow relabel --prior needs --dim, the numbers a target has.")
-    source = o.opened(data, labels=labels, task=task, unreadable=unreadable, size=image_size, limit=limit)
-    numbers = {"mean": _numbers("--mean", mean), "std": _numbers("--std", std)}
-    how: dict[str, Any] = {"size": size, "layer": layer, "batch": batch, "seed": seed, **numbers}
     if prior is None or dim is None:
-        _compare(source, priors or [], by_labels, form or "regression", how, as_json)
-    else:
-        how |= {"scale": None if scale == "none" else scale or "whiten", "weights": weights}
-        _make(source, prior, dim, out or Path("targets.parquet"), how, as_json)
-
-
-def _make(source: Any, prior: str, dim: int, out: Path, how: dict[str, Any], as_json: bool) -> None:
-    """Write the targets, and say how much of the prior they hold."""
-    from ..methods.relabel import targets
-
-    made = targets(source, prior, dim, out=out, **how)
+        _compare(call, priors or [], by_labels, form or "regression", as_json)
+        return
+    out = out or Path("targets.parquet")
+    made = call(prior, dim, None if scale == "none" else scale or "whiten", weights=weights, out=out)
     measured = made.provenance["measured"]
     about = {"targets": str(out), "examples": len(made), "dim": made.dim, "seconds": made.seconds, **measured}
     if as_json:
@@ -97,13 +71,15 @@ def _make(source: Any, prior: str, dim: int, out: Path, how: dict[str, Any], as_
     )
 
 
-def _compare(source: Any, priors: list[str], by_labels: bool, form: str, how: dict[str, Any], as_json: bool) -> None:
+def _compare(call: Call, priors: list[str], by_labels: bool, form: str, as_json: bool) -> None:
     """Print the distances between what several priors make of the same examples, and the advice."""
     from ..methods.relabel import compare
     from ..methods.relabel.priors import FILES, represent
+    from ..sources.openable import as_source
 
     if len(set(priors)) != len(priors) or len(priors) < 2:
         raise InputError(f"--compare needs two or more different priors; got {', '.join(priors) or 'none'}.")
+    source = as_source("source", "relabel.targets", call.what, **call.opening)
     if by_labels and source.task != "classification":
         raise InputError(f"--by-labels needs classes; {source.name!r} is {source.task}.")
     found = {}
@@ -114,17 +90,10 @@ def _compare(source: Any, priors: list[str], by_labels: bool, form: str, how: di
             continue
         if name in found:
             name = text
-        found[name] = represent(source, text.partition("=")[0], weights=Path(file) if equals else None, **how)
-    labels = source.labels[source.order] if by_labels else None
-    told = compare(found, labels=labels, form=form, seed=how["seed"])
+        found[name] = represent(source, text.partition("=")[0], weights=Path(file) if equals else None, **call.keywords)
+    labels = source.labels[source.order] if by_labels and source.labels is not None else None
+    told = compare(found, labels=labels, form=form, seed=call.keywords["seed"])
     if as_json:
         o.say_json(told.as_dict())
         return
     typer.echo(f"{told.table()}\n\n{told.advice}")
-
-
-def _numbers(option: str, text: str | None) -> list[float] | None:
-    try:
-        return None if text is None else [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"{option} must be numbers with commas between, one a channel; got {text!r}.") from None

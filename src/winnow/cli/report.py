@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from .command import PlainCommand
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report", epilog="Examples:\n\n    winnow report runs/digits --out digits.html")(report)
+    app.command("report", cls=PlainCommand, epilog="Examples:\n\n    winnow report runs/digits --out digits.html")(
+        report
+    )
 
 
 def report(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from .command import Call, command
 
 EXAMPLES = """
 Examples:
@@ -19,31 +20,26 @@ Examples:
 """
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("score", epilog=EXAMPLES)(score)
-
-
+@command("scores.score:score", EXAMPLES, owner="score {name!r}")
 def score(
+    call: Call,
     name: Annotated[str, typer.Argument(help="A score; winnow methods lists them.")],
     run: Annotated[Path, typer.Argument(help="Run directory of winnow observe.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/scores/NAME.parquet if not given.")] = None,
-    set_: o.Set = None,
     as_json: o.Json = False,
 ) -> None:
     """Score what winnow observe recorded. Higher is harder."""
     import numpy as np
 
     from ..core.run import Run
-    from ..scores.score import score as score_signals
 
-    parameters = o.parameters(set_, ("name", "signals"))
     path = out if out is not None else run / "scores" / f"{name}.parquet"
     with Run.existing(run) as opened:
         signals = o.observed(run)
         start = time.perf_counter()
-        scores = score_signals(name, signals, **parameters)
-        opened.put(f"score/{name}", scores, time.perf_counter() - start, key=parameters, file=str(path.absolute()))
+        scores = call(name, signals)
+        seconds = time.perf_counter() - start
+        opened.put(f"score/{name}", scores, seconds, key=call.keywords, file=str(path.absolute()))
     spread = np.quantile(scores.values, [0, 0.5, 1])
     if as_json:
         o.say_json(

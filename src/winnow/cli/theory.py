@@ -10,6 +10,7 @@ import typer
 
 from ..core.errors import InputError
 from . import options as o
+from .command import PlainCommand
 
 if TYPE_CHECKING:
     from ..methods.theory import Window
@@ -52,7 +53,7 @@ Limits = dict[str, Any]  # total= and smallest=, as the library takes them
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("theory", epilog=EXAMPLES)(theory)
+    app.command("theory", cls=PlainCommand, epilog=EXAMPLES)(theory)
 
 
 def theory(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError, UnknownNameError
+from .parameter_names import argument, of
 
 __all__ = [
     "array",
@@ -39,10 +40,10 @@ def integer(name: str, owner: str, value: object, *, low: int | None = None, hig
     """Check for a whole number within [low, high]."""
     allowed = "a whole number" + _range(low, high)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
+        raise InputError(f"{of(name, owner)} must be {allowed}; got {_shown(value)}.")
     whole = int(value)
     if (low is not None and whole < low) or (high is not None and whole > high):
-        raise InputError(f"{name} of {owner} must be {allowed}; got {whole}.")
+        raise InputError(f"{of(name, owner)} must be {allowed}; got {whole}.")
     return whole
 
 
@@ -68,7 +69,7 @@ def number(
     else:
         allowed = "a finite number"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputError(f"{name} of {owner} must be {allowed}; got {_shown(value)}.")
+        raise InputError(f"{of(name, owner)} must be {allowed}; got {_shown(value)}.")
     try:
         real = float(value)
     except OverflowError:
@@ -76,7 +77,7 @@ def number(
     below = low is not None and (real <= low if open_low else real < low)
     above = high is not None and (real >= high if open_high else real > high)
     if not math.isfinite(real) or below or above:
-        raise InputError(f"{name} of {owner} must be {allowed}; got {real:g}.")
+        raise InputError(f"{of(name, owner)} must be {allowed}; got {real:g}.")
     return real
 
 
@@ -89,7 +90,7 @@ def choice(name: str, owner: str, value: object, allowed: Iterable[str]) -> str:
     """Check for one of the allowed names."""
     known = list(allowed)
     if not isinstance(value, str) or value not in known:
-        raise UnknownNameError.of(f"{name} of {owner}", value, known)
+        raise UnknownNameError.of(of(name, owner), value, known)
     return value
 
 
@@ -97,8 +98,8 @@ def size_from(owner: str, n: int, keep: object = None, size: object = None) -> i
     """Return how many of `n` examples to keep, given exactly one of a fraction `keep` and a count `size`."""
     if (keep is None) == (size is None):
         raise InputError(
-            f"{owner} needs exactly one of keep= (a fraction in (0, 1]) and size= (a count); "
-            f"got keep={_shown(keep)}, size={_shown(size)}."
+            f"{owner} needs exactly one of {argument('keep', owner)} (a fraction in (0, 1]) and "
+            f"{argument('size', owner)} (a count); got {'neither' if keep is None else 'both'}."
         )
     if size is not None:
         return integer("size", owner, size, low=1, high=n)
@@ -119,20 +120,20 @@ def array(
         out = np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"{name} of {owner} must be an array of numbers; got {type(value).__name__} ({error})."
+            f"{of(name, owner)} must be an array of numbers; got {type(value).__name__} ({error})."
         ) from None
     if out.dtype.kind not in "biuf":
-        raise InputError(f"{name} of {owner} must be an array of numbers; got dtype {out.dtype}.")
+        raise InputError(f"{of(name, owner)} must be an array of numbers; got dtype {out.dtype}.")
     if ndim is not None:
         wanted = (ndim,) if isinstance(ndim, int) else tuple(ndim)
         if out.ndim not in wanted:
             raise InputError(
-                f"{name} of {owner} must have {' or '.join(map(str, wanted))} dimension(s); got shape {out.shape}."
+                f"{of(name, owner)} must have {' or '.join(map(str, wanted))} dimension(s); got shape {out.shape}."
             )
     if out.size == 0:
-        raise InputError(f"{name} of {owner} must not be empty; got shape {out.shape}.")
+        raise InputError(f"{of(name, owner)} must not be empty; got shape {out.shape}.")
     if rows is not None and (out.ndim == 0 or out.shape[0] != rows):
-        raise InputError(f"{name} of {owner} must have {rows} rows; got shape {out.shape}.")
+        raise InputError(f"{of(name, owner)} must have {rows} rows; got shape {out.shape}.")
     return finite(name, owner, out)
 
 
@@ -144,7 +145,7 @@ def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
             first = tuple(int(i) for i in np.argwhere(bad)[0])
             where = first[0] if len(first) == 1 else first
             raise InputError(
-                f"{name} of {owner} must be finite; {int(bad.sum())} value(s) are NaN or "
+                f"{of(name, owner)} must be finite; {int(bad.sum())} value(s) are NaN or "
                 f"infinite, the first at {where}."
             )
     return value

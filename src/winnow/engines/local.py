@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from ..core import checks
 from ..core.errors import InputError, WinnowError
+from ..core.parameter_names import of
+from ..core.request import Parameter, choice, whole
 from .jobs import Engine
 
-__all__ = ["Local", "describe", "engine_of"]
+__all__ = ["ENGINES", "Local", "Where", "describe", "engine_of", "named_engine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -83,6 +85,9 @@ class Local:
         yield from _pooled(function, items, workers, self.threads)
 
 
+ENGINES: dict[str, Callable[..., Engine]] = {"local": Local}
+
+
 def _pooled(
     function: Callable[[T], R], items: Sequence[T], workers: int, threads: int
 ) -> Iterator[tuple[int, R, float]]:
@@ -138,7 +143,7 @@ def engine_of(owner: str, engine: Any) -> Engine:
     owner
         The calling function, named in errors.
     engine
-        An engine or None.
+        An engine, the name of one, or None.
 
     Returns
     -------
@@ -149,19 +154,41 @@ def engine_of(owner: str, engine: Any) -> Engine:
     ------
     InputError
         If `engine` has no `map` method.
+    UnknownNameError
+        If no engine has that name.
 
     Examples
     --------
     >>> engine_of("observe", None)
     Local(workers=None, threads=1)
     """
-    if engine is None:
-        return Local()
-    if not callable(getattr(engine, "map", None)):
-        raise InputError(f"engine of {owner} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
-    return cast(Engine, engine)
+    return Local() if engine is None else _engine("engine", owner, engine)
+
+
+def named_engine(
+    engine: Annotated[str | None, choice("Where work runs", ENGINES)] = None,
+    workers: Annotated[int | None, whole("Processes; all cores if not given.", low=1)] = None,
+) -> Engine | None:
+    """The engine that the command line names; None if it says nothing."""
+    if engine is None and workers is None:
+        return None
+    return ENGINES[checks.choice("engine", "Local", engine or "local", ENGINES)](workers=workers)
 
 
 def describe(engine: Any) -> dict[str, Any]:
     """The part of an engine that belongs in provenance: the threads, not the workers."""
     return {"threads": getattr(engine, "threads", 1)}
+
+
+def _engine(name: str, owner: str, engine: Any) -> Engine:
+    if isinstance(engine, str):
+        return ENGINES[checks.choice(name, owner, engine, ENGINES)]()
+    if not callable(getattr(engine, "map", None)):
+        raise InputError(f"{of(name, owner)} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
+    return cast(Engine, engine)
+
+
+Where = Annotated[
+    Engine | str | None,
+    Parameter("Where work runs.", _engine, plain=describe, group=named_engine, owner="Local", usual=Local),
+]

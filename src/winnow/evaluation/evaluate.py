@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
@@ -18,15 +17,16 @@ from ..artefacts import Outcome, Source, Study, Subset, record
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
-from ..core import checks
 from ..core.errors import InputError
+from ..core.request import Retrainings, RunDirectory, Seed, choice, request
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
-from ..engines import Engine, engine_of
-from ..engines.local import describe as describe_engine
+from ..engines.local import Where
 from ..models import Frozen, build, choose
+from ..models.identity import Learner
+from ..sources.openable import Data, TestData, test_sets
 from ..training import WEIGHTINGS, Recipe
-from ..training.recipe import recipe_of
+from ..training.recipe import How, MatchIterations
 from .arms import PlannedArm, check_soft, plan
 from .estimators import check as check_estimator
 from .estimators import describe as describe_model
@@ -37,40 +37,46 @@ from .test_sets import exams, overlap, trainable
 
 __all__ = ["evaluate"]
 
+Weighting = Annotated[
+    str, choice("Weights of a subset multiply its losses, or examples are drawn by weight", WEIGHTINGS)
+]
 Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
 
 
 def evaluate(
-    source: Source,
+    source: Data,
     subsets: Subsets,
     *,
-    test: Source | Mapping[str, Source],
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int | Sequence[int] = 5,
-    match_iterations: float = 0.0,
-    weighting: str = "loss",
+    test: TestData = None,
+    model: Learner = "auto",
+    recipe: How = None,
+    seeds: Retrainings = 5,
+    match_iterations: MatchIterations = 0.0,
+    weighting: Weighting = "loss",
     soft: SoftLabels | None = None,
     random: bool = True,
     full: bool = True,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
+    **opening: Any,
 ) -> Study:
     """Retrain on subsets and compare with random subsets and with all the data.
 
     Parameters
     ----------
     source
-        The training data the subsets were chosen from, labelled or with a regression target.
+        The training data the subsets were chosen from, labelled or with a regression target: a Source, or anything
+        that `wn.open` takes.
     subsets
         What to compare, by name. For a method with random draws, pass one Subset per seed, in a sequence or keyed by
         seed. The names `full` and `random...` are reserved.
     test
-        The test set; or several by name, of which the first is the one that conclusions are based on. The number of
-        its examples that are also in the source (by id, if ids are made from content) is stored in the provenance
-        under `overlap`.
+        The test set, a Source or anything that `wn.open` takes; or several by name, of which the first is the one that
+        conclusions are based on. If not given, the test split of data that have one and are named rather than opened.
+        The number of its examples that are also in the source (by id, if ids are made from content) is stored in the
+        provenance under `overlap`.
     model
         Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,
         or a scikit-learn estimator, of which each training fits a copy with its `random_state` set by the seed. An
@@ -106,6 +112,8 @@ def evaluate(
     costs
         The cost of finding each subset: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
         `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
@@ -120,15 +128,21 @@ def evaluate(
         If the source has no labels and no regression target.
     DivergedError
         If a training diverges.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> source = wn.open("digits", limit=100)
+    >>> study = wn.evaluate(source, {"mine": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"),
+    ...                     recipe=wn.Recipe(epochs=2), seeds=2)
+    >>> [row["arm"] for row in study.table()]
+    ['full', 'random@0.5', 'mine']
     """
-    trainable("evaluate", source)
-    tests = exams("evaluate", source, test)
-    how = recipe_of("evaluate", recipe)
+    asked = request(evaluate, locals())
+    source = trainable("evaluate", asked.source)
+    tests = exams("evaluate", source, test_sets(asked))
+    how, runner = asked.recipe, asked.engine
     numbers = seeds_from("evaluate", seeds)
-    checks.number("match_iterations", "evaluate", match_iterations, low=0, high=1)
-    checks.choice("weighting", "evaluate", weighting, WEIGHTINGS)
-    checks.integer("seed", "evaluate", seed, low=0)
-    runner = engine_of("evaluate", engine)
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
@@ -140,23 +154,15 @@ def evaluate(
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=by_weight)
     learned, measured, network = _learned(source, tests, model, how)
     settings = {
+        **asked.settings(),
         "model": model.describe() if isinstance(model, Frozen) else describe_model(network),
         "recipe": None if fits else how.settings(),
         "seeds": numbers,
-        "match_iterations": match_iterations,
-        "weighting": weighting,
-        "seed": seed,
         **({} if soft is None else {"soft": soft.fingerprint}),
-        **describe_engine(runner),
     }
-    asked = {
-        "command": "evaluate",
-        "source": source.fingerprint,
-        **settings,
-        "tests": {name: found.fingerprint for name, found in tests.items()},
-        "arms": [planned.arm.name for planned in arms],
-    }
-    with Run.opened(out, asked) as run:
+    prints = {name: found.fingerprint for name, found in tests.items()}
+    names = [planned.arm.name for planned in arms]
+    with Run.opened(out, {"command": "evaluate", **settings, "tests": prints, "arms": names}) as run:
         protocol = Protocol(
             learned,
             tuple(measured.values()),

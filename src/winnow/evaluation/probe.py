@@ -13,8 +13,7 @@ For each seed all arms have the same initial weights (if they have the same numb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
@@ -22,14 +21,15 @@ from ..artefacts import Source, Study, Subset, record
 from ..artefacts.quotas import class_balance
 from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
-from ..core import checks
 from ..core.errors import InputError
 from ..core.files import file_name
+from ..core.request import Retrainings, RunDirectory, Seed, request, whole
+from ..core.request import number as bounded
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
-from ..engines import Engine, engine_of
-from ..engines.local import describe as describe_engine
+from ..engines.local import Where
 from ..models.frozen import Frozen
+from ..sources.openable import Data, TestData, test_sets
 from ..training import Recipe
 from .arms import cost_of
 from .evaluate import note_overlap, study_of
@@ -41,32 +41,34 @@ __all__ = ["probe"]
 
 
 def probe(
-    source: Source,
+    source: Data,
     backbones: Mapping[str, Any],
     *,
-    test: Source | Mapping[str, Source],
-    seeds: int | Sequence[int] = 5,
-    epochs: int = 100,
-    lr: float = 3e-4,
-    batch: int = 128,
+    test: TestData = None,
+    seeds: Retrainings = 5,
+    epochs: Annotated[int, whole("Passes over the features.", low=1)] = 100,
+    lr: Annotated[float, bounded("Learning rate of the head.", low=0, open_low=True)] = 3e-4,
+    batch: Annotated[int, whole("Examples per step.", low=1)] = 128,
     costs: Mapping[str, Mapping[str, float]] | None = None,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
+    **opening: Any,
 ) -> Study:
     """Train a linear head on the frozen features of each backbone and compare.
 
     Parameters
     ----------
     source
-        The labelled data that heads are trained on.
+        The labelled data that heads are trained on: a Source, or anything that `wn.open` takes.
     backbones
         By name: a torch module that gives one row of features per example; `wn.models.Frozen`, which can set the layer
         and the scaling of inputs; or a result of `wn.relabel.accelerate`. One for all seeds, or one per seed in a
         sequence or keyed by seed. With one for all, seeds vary only the head, and intervals do not include the
         variation from the backbone's own training.
     test
-        The test set, or several by name, of which the first is the one that conclusions are based on.
+        The test set, or several by name, of which the first is the one that conclusions are based on. If not given, the
+        test split of data that have one and are named rather than opened.
     seeds
         The number of heads per backbone, or their seeds.
     epochs, lr, batch
@@ -80,6 +82,8 @@ def probe(
         A run directory. Finished heads are stored in it one by one; the study is in `out`/study.
     engine
         Where heads are trained. Features are computed in this process.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
@@ -93,24 +97,25 @@ def probe(
         If an argument is out of range, or a backbone or test set does not fit the source.
     NotDefinedError
         If the source has no labels and no regression target.
+
+    Examples
+    --------
+    >>> import torch, winnow as wn
+    >>> source, test = wn.open("digits", limit=100), wn.open("digits", split="test", limit=100)
+    >>> study = wn.probe(source, {"pixels": torch.nn.Flatten()}, test=test, epochs=5, seeds=2)
+    >>> [row["arm"] for row in study.table()]
+    ['pixels']
     """
-    trainable("probe", source)
-    tests = exams("probe", source, test)
+    asked = request(probe, locals())
+    source = trainable("probe", asked.source)
+    tests = exams("probe", source, test_sets(asked))
     numbers = seeds_from("probe", seeds)
-    checks.integer("seed", "probe", seed, low=0)
-    recipe = _recipe(epochs, lr, batch)
-    runner = engine_of("probe", engine)
+    recipe = Recipe(epochs=epochs, batch=batch, optimizer="adam", lr=lr, weight_decay=0.0, schedule="constant")
     arms = _arms(backbones, numbers)
     paid = _costs(costs, arms)
-    settings = {"recipe": recipe.settings(), "seeds": numbers, "seed": seed, **describe_engine(runner)}
-    asked = {
-        "command": "probe",
-        "source": source.fingerprint,
-        **settings,
-        "tests": {name: found.fingerprint for name, found in tests.items()},
-        "arms": list(arms),
-    }
-    with Run.opened(out, asked) as run:
+    settings = {**asked.settings(), "recipe": recipe.settings(), "seeds": numbers}
+    prints = {name: found.fingerprint for name, found in tests.items()}
+    with Run.opened(out, {"command": "probe", **settings, "tests": prints, "arms": list(arms)}) as run:
         done: dict[tuple[str, int], Result] = {}
         for name, by_seed in arms.items():
             for network, group in _groups(by_seed):
@@ -120,7 +125,7 @@ def probe(
                 protocol = Protocol(learned, tuple(measured.values()), head, recipe, seed=seed, purpose="probe")
                 folder = f"study/trainings/{file_name(name)}"
                 trainings = [Training(name, Subset(source.ids), number, folder) for number in group]
-                results = retrain_all(run, runner, protocol, trainings, f"probing {name}")
+                results = retrain_all(run, asked.engine, protocol, trainings, f"probing {name}")
                 done |= {(name, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings)
         note_overlap(provenance["parameters"]["overlap"], tests)
@@ -130,17 +135,6 @@ def probe(
         made = [Arm(name, "subset", len(source), 1.0, None, balance, paid[name]) for name in arms]
         study = study_of(source, tests, made, numbers, done, 0.0, provenance)
         return run.put("study", study, 0.0, key=provenance)
-
-
-def _recipe(epochs: object, lr: object, batch: object) -> Recipe:
-    return Recipe(
-        epochs=checks.integer("epochs", "probe", epochs, low=1),
-        batch=checks.integer("batch", "probe", batch, low=1),
-        optimizer="adam",
-        lr=checks.number("lr", "probe", lr, low=0, open_low=True),
-        weight_decay=0.0,
-        schedule="constant",
-    )
 
 
 def _arms(backbones: object, seeds: Sequence[int]) -> dict[str, dict[int, Frozen]]:

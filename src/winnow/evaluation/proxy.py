@@ -7,22 +7,23 @@ analyses the results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ..artefacts import Source, Study, record
 from ..artefacts.proxy_study import CHOOSE, FEWEST, JUDGE, ProxyStudy
-from ..core import checks
 from ..core.errors import DivergedError, InputError
 from ..core.files import file_name, plain
+from ..core.parameter_names import of
 from ..core.progress import track
+from ..core.request import Parameter, Retrainings, RunDirectory, Seed, request
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines import Engine, engine_of
+from ..engines.local import Where
 from ..models import small_networks
 from ..sources.holdout import hold_out
-from ..training import Recipe, hold
-from ..training.recipe import recipe_of
+from ..sources.openable import Data, TestData, test_sets
+from ..training import hold
+from ..training.recipe import How, MatchIterations
 from .estimators import check as check_estimator
 from .estimators import describe, is_estimator
 from .evaluate import Subsets, evaluate, network_of
@@ -30,33 +31,45 @@ from .test_sets import exam, exams, overlap, trainable
 
 __all__ = ["ProxyStudy", "proxy"]
 
+Networks = Annotated[
+    Sequence[str] | Mapping[str, Any] | None,
+    Parameter(
+        "A network, such as convnet:width=16; 36 small ones if none is given.",
+        plain=None,
+        option="network",
+        kind=list[str] | None,
+    ),
+]
+
 
 def proxy(
-    source: Source,
+    source: Data,
     subsets: Subsets,
     *,
-    test: Source | Mapping[str, Source],
-    networks: Sequence[str] | Mapping[str, Any] | None = None,
-    recipe: Recipe | None = None,
-    seeds: int | Sequence[int] = 3,
-    match_iterations: float = 0.0,
+    test: TestData = None,
+    networks: Networks = None,
+    recipe: How = None,
+    seeds: Retrainings = 5,
+    match_iterations: MatchIterations = 0.0,
     random: bool = True,
-    seed: int = 0,
-    out: str | Path | None = None,
-    engine: Engine | None = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
+    **opening: Any,
 ) -> ProxyStudy:
     """Search a space of networks on small sets and on the full data, and compare the results.
 
     Parameters
     ----------
     source
-        The full data that the subsets were chosen from.
+        The full data that the subsets were chosen from: a Source, or anything that `wn.open` takes.
     subsets
         The proxy sets by name, as for `evaluate`: each a Subset, or one per seed.
     test
         Test data, split into two halves by id and class, independent of its order: `choose` ranks networks, `judge`
-        measures them. Or a mapping with these two.
+        measures them. Or a mapping with these two. If not given, the test split of data that have one
+        and are named rather than opened.
     networks
         The space: names that `models.build` takes, or models by name, at least three; if not given,
         `models.small_networks()`.
@@ -77,6 +90,8 @@ def proxy(
         Where trainings run.
     costs
         The cost of finding each subset: seconds by stage, as for `evaluate`. Counted once for the whole search.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
@@ -89,15 +104,21 @@ def proxy(
         If an argument is out of range, or there are fewer than three networks.
     DivergedError
         If a training diverges.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> source = wn.open("digits", limit=100)
+    >>> found = wn.proxy(source, {"half": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"), seeds=2,
+    ...                  networks=["mlp:hidden=[4]", "mlp:hidden=[8]", "mlp:hidden=[16]"], recipe=wn.Recipe(epochs=2))
+    >>> [row["arm"] for row in found.table()]
+    ['full', 'random@0.5', 'half']
     """
-    trainable("proxy", source)
-    tests = _halves(source, test)
+    asked = request(proxy, locals())
+    source = trainable("proxy", asked.source)
+    tests = _halves(source, test_sets(asked))
     space = _space(source, networks)
-    how = recipe_of("proxy", recipe)
     numbers = several("proxy", seeds)
-    checks.number("match_iterations", "proxy", match_iterations, low=0, high=1)
-    checks.integer("seed", "proxy", seed, low=0)
-    runner = engine_of("proxy", engine)
     if not isinstance(subsets, Mapping) or not subsets:
         raise InputError("subsets of proxy must be a mapping from names to Subsets, at least one.")
     if costs is not None and not isinstance(costs, Mapping):
@@ -105,16 +126,14 @@ def proxy(
     for model in filter(is_estimator, space.values()):  # checked before any network is trained
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False)
     settings = {
+        **asked.settings(),
         "networks": {name: plain(describe(model)) for name, model in space.items()},
-        "recipe": how.settings(),
         "seeds": numbers,
-        "match_iterations": float(match_iterations),
-        "seed": seed,
     }
     prints = {name: found.fingerprint for name, found in tests.items()}
     held, exam_sets = hold(source), {name: hold(found) for name, found in tests.items()}
     studies: dict[str, Study] = {}
-    with Run.opened(out, {"command": "proxy", "source": source.fingerprint, **settings, "tests": prints}) as run:
+    with Run.opened(out, {"command": "proxy", **settings, "tests": prints}) as run:
         for name, model in track(list(space.items()), "networks"):
             try:
                 studies[name] = evaluate(
@@ -128,7 +147,7 @@ def proxy(
                     random=random,
                     seed=seed,
                     out=None if run.path is None else run.path / "networks" / file_name(name),
-                    engine=runner,
+                    engine=asked.engine,
                     costs=costs,
                 )
             except DivergedError as error:
@@ -144,7 +163,9 @@ def _halves(source: Source, test: object) -> dict[str, Source]:
         return dict(zip((CHOOSE, JUDGE), hold_out(whole, 0.5, names=(CHOOSE, JUDGE)), strict=True))
     given = exams("proxy", source, test)
     if set(given) != {CHOOSE, JUDGE}:
-        raise InputError(f"test of proxy must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}.")
+        raise InputError(
+            f"{of('test', 'proxy')} must be a Source, or {CHOOSE!r} and {JUDGE!r}; got {', '.join(given)}."
+        )
     if given[CHOOSE].fingerprint == given[JUDGE].fingerprint:
         raise InputError(f"test sets {CHOOSE!r} and {JUDGE!r} of proxy must be different data; both are the same.")
     if common := overlap(given[CHOOSE], given[JUDGE]):
@@ -170,5 +191,7 @@ def _space(source: Source, networks: object) -> dict[str, Any]:
     if any(not isinstance(name, str) or not name.strip() for name in found):
         raise InputError("names of the networks of proxy must be words.")
     if len(found) < FEWEST:
-        raise InputError(f"networks of proxy must be at least {FEWEST}, or there is no ranking; got {len(found)}.")
+        raise InputError(
+            f"{of('networks', 'proxy')} must be at least {FEWEST}, or there is no ranking; got {len(found)}."
+        )
     return {name: model if is_estimator(model) else network_of(source, model) for name, model in found.items()}

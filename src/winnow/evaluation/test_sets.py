@@ -9,6 +9,7 @@ import numpy as np
 
 from ..artefacts import Source
 from ..core.errors import InputError, NotDefinedError
+from ..core.parameter_names import of
 
 __all__ = ["exam", "exams", "overlap", "trainable"]
 
@@ -30,8 +31,8 @@ def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
         return {"test": exam("test", owner, source, test)}
     if not isinstance(test, Mapping) or not test:
         raise InputError(
-            f"test of {owner} must be a Source or a mapping from names to Sources, at least one; got "
-            f"{'an empty mapping' if isinstance(test, Mapping) else type(test).__name__}."
+            f"{of('test', owner)} must be a Source or a mapping from names to Sources, at least one; got "
+            f"{'an empty mapping' if isinstance(test, Mapping) else 'None' if test is None else type(test).__name__}."
         )
     for name in test:
         if not isinstance(name, str) or not name:

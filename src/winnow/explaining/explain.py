@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 import numpy as np
 import torch
@@ -27,17 +27,19 @@ from ..artefacts import Provenance, Source, record
 from ..artefacts.explanation import DatasetExplanation, Explanation, Partner
 from ..artefacts.gallery import Gallery
 from ..artefacts.network_weights import Weights
-from ..core import checks
 from ..core.files import file_name
+from ..core.request import Parameter, RunDirectory, Seed, whole
+from ..core.request import request as ask
 from ..core.run import Run
 from ..core.seeds import number as seed_number
 from ..methods.lpntk import FeatureRows, contradictions, features, gram, neighbours
 from ..methods.lpntk.relations import Partners
 from ..models import build, choose
-from ..models.identity import describe
+from ..models.identity import Model, describe
 from ..report.explanation_page import write_explanation
+from ..sources.openable import Data
 from ..training import Feed, Recipe, predict, train
-from ..training.recipe import recipe_of
+from ..training.recipe import How
 from .class_relations import FEWEST, JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, far_out, relate
 from .part import part_and_place
 from .pictures import make_pictures
@@ -45,53 +47,33 @@ from .pictures import make_pictures
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
 EXACT = 4096  # examples whose kernel is held whole
+LIMIT = "Use only this many examples, drawn at random by class; an id not drawn joins them and trains anew."
 PROJECTED = 2048  # length of the features beyond that; the standard deviation of a cosine is then at most 0.03
 
 
 @overload
-def explain(
-    source: Source,
-    id: None = None,
-    *,
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    k: int = 5,
-    errors: int = 20,
-    limit: int | None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
-) -> DatasetExplanation: ...
+def explain(source: Data, id: None = None, **how: Any) -> DatasetExplanation: ...
 @overload
+def explain(source: Data, id: int | str | np.integer[Any], **how: Any) -> Explanation: ...
 def explain(
-    source: Source,
-    id: int | str | np.integer[Any],
-    *,
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    k: int = 5,
-    errors: int = 20,
-    limit: int | None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
-) -> Explanation: ...
-def explain(
-    source: Source,
+    source: Data,
     id: Any = None,
     *,
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    k: int = 5,
-    errors: int = 20,
-    limit: int | None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
+    model: Model = "auto",
+    recipe: How = None,
+    k: Annotated[int, whole("The longest list of other examples.", low=1, option="neighbours")] = 5,
+    errors: Annotated[int, whole("The longest list of labels that look wrong.", low=1)] = 20,
+    limit: Annotated[int | None, Parameter(LIMIT)] = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    **opening: Any,
 ) -> Explanation | DatasetExplanation:
     """Train once and say what an example is interchangeable with and what it contradicts, or how all classes relate.
 
     Parameters
     ----------
     source
-        The examples, with class labels.
+        The examples, with class labels: a Source, or anything that `wn.open` takes.
     id
         The id of the example; digits in a string will do for a number. None explains the data set: the relations
         between its classes, and the labels that look wrong.
@@ -110,22 +92,43 @@ def explain(
         A run directory: the result is kept there as JSON and as a page to look at, with the trained network. The same
         call again, or one about another example, does not train again, unless a `limit` did not draw that example:
         each part of the source has a network of its own, and all are kept.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
+
+    Returns
+    -------
+    Explanation or DatasetExplanation
+        About one example if an id is given, and otherwise about the data set. Printed, it is text to read.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or the source has no example with that id.
+    NotDefinedError
+        If the data have no class labels.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> found = wn.explain("digits", limit=100, recipe=wn.Recipe(epochs=2), k=3)
+    >>> found.source, len(found.relations)
+    ('digits', 55)
     """
+    request = ask(explain, locals())
+    source = request.source
     part, place = part_and_place(source, id, limit, seed)
-    checks.integer("k", "explain", k, low=1)
-    checks.integer("errors", "explain", errors, low=1)
-    checks.integer("seed", "explain", seed, low=0)
-    how = recipe_of("explain", recipe)
     network = choose(part.shape, part.kind, part.outputs) if isinstance(model, str) and model == "auto" else model
-    asked = {"model": describe(network), "recipe": how.settings(), "limit": limit, "seed": seed}
+    lists = {"k": k, "errors": errors}  # how much is listed decides nothing that is computed
+    asked = {name: value for name, value in request.settings().items() if name not in (*lists, "source")}
+    asked["model"] = describe(network)
     settings = {"command": "explain", "source": source.fingerprint, **asked}
     with Run.opened(out, settings, extend=False) as run:
 
         def trained() -> _Trained:
-            return _Trained.by(run, part, network, how, seed)
+            return _Trained.by(run, part, network, request.recipe, seed)
 
         if place is None:
-            made_from = record("explain", {**asked, "k": k, "errors": errors}, {"source": part.provenance})
+            made_from = record("explain", {**asked, **lists}, {"source": part.provenance})
             found: Explanation | DatasetExplanation = run.step(
                 "explain/dataset",
                 DatasetExplanation,

@@ -9,12 +9,13 @@ import numpy as np
 from ..artefacts import Source
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError
+from ..core.parameter_names import of
 from ..sources.holdout import sample
 
 __all__ = ["part_and_place"]
 
 
-def part_and_place(source: object, id: Any, limit: int | None, seed: int) -> tuple[Source, int | None]:
+def part_and_place(source: Source, id: Any, limit: int | None, seed: int) -> tuple[Source, int | None]:
     """The part of the source to train on, and the position of the example in it, if one is asked about.
 
     Parameters
@@ -22,8 +23,6 @@ def part_and_place(source: object, id: Any, limit: int | None, seed: int) -> tup
     source, id, limit, seed
         As for `explain`. An example that is not among the `limit` drawn joins them: that makes another part.
     """
-    if not isinstance(source, Source):
-        raise InputError(f"source of explain must be a Source (open it with wn.open); got {type(source).__name__}.")
     if source.task != "classification":
         raise NotDefinedError(f"explain is for class labels; source {source.name!r} is of task {source.task}.")
     if _classes(source) < 2:
@@ -35,7 +34,7 @@ def part_and_place(source: object, id: Any, limit: int | None, seed: int) -> tup
     if place is None:
         part = source.at(np.sort(drawn))
         if _classes(part) < 2:
-            raise InputError(f"limit of explain must leave at least two classes; {limit} leaves one.")
+            raise InputError(f"{of('limit', 'explain')} must leave at least two classes; {limit} leaves one.")
         return part, None
     part = source.at(np.union1d(drawn, [place]))
     return part, int(part.positions(source.ids[[place]])[0])

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..core.files import fingerprint
+from ..core.request import Parameter
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["describe"]
+__all__ = ["Learner", "Model", "describe"]
 
 
 def describe(model: Any) -> Any:
@@ -33,6 +34,11 @@ def describe(model: Any) -> Any:
         name = getattr(model, "__qualname__", type(model).__name__)
         return {"factory": name, "makes": describe(made), "weights": weights}
     return _describe_module(model)
+
+
+_NETWORKS = "mlp, lenet5, convnet, resnet20, torchvision:NAME, timm:NAME or auto."
+Model = Annotated[Any, Parameter(_NETWORKS, plain=describe, kind=str)]
+Learner = Annotated[Any, Parameter(_NETWORKS, plain=None, kind=str)]  # or an estimator, which describes itself
 
 
 def _describe_module(model: torch.nn.Module) -> dict[str, Any]:

@@ -42,11 +42,11 @@ class Options:
         usual, how = Recipe(), self.recipe
         said = [f"winnow {start} {self.called} {goal}" + (f" --method {method}{extra}" if method != "auto" else "")]
         said += [f"--model {self.model}"] if isinstance(self.model, str) and self.model != "auto" else []
-        for name in ("epochs", "batch", "optimizer", "lr"):
-            if getattr(how, name) != getattr(usual, name):
-                said.append(f"--{name} {getattr(how, name)}")
-        said += [f"--augment {word}" for word in how.augment]
-        said += [f"--seeds {self.seeds}"] if self.seeds != 3 else []
+        for name, value in how.settings().items():
+            if value != getattr(usual, name):
+                words = value if isinstance(value, tuple) else (value,)
+                said += [f"--{name.replace('_', '-')} {word}" for word in words]
+        said += [f"--seeds {self.seeds}"] if self.seeds != 1 else []
         said += [f"--match-iterations {self.match_iterations:g}"] if self.match_iterations else []
         return " ".join(said + ([f"--seed {self.seed}"] if self.seed else []))
 
@@ -64,16 +64,8 @@ class Options:
                 f"The forecast is for that policy, not for {self.method}, which may keep other examples: nothing is "
                 "forecast of it but its cost."
             )
-        usual = Recipe()
-        unsaid = [
-            name
-            for name in vars(usual)
-            if name not in ("epochs", "batch", "optimizer", "lr", "augment")
-            and getattr(self.recipe, name) != getattr(usual, name)
-        ]
-        unsaid += [] if isinstance(self.model, str) else ["model"]
-        if unsaid and policy != "everything":
-            said.append(f"The command line cannot say your {', '.join(unsaid)}: run it from Python with wn.prune.")
+        if not isinstance(self.model, str) and policy != "everything":
+            said.append("The command line cannot say your model: run it from Python with wn.prune.")
         return said
 
     def resources(self, method: str, keep: float, seconds_per_example: float | None) -> dict[str, Any]:

@@ -33,7 +33,6 @@ __all__ = ["FRACTIONS", "PRUNED", "Pilot", "parts", "run_pilot"]
 
 FRACTIONS = (0.125, 0.25, 0.5, 1.0)  # of the pool, drawn at random
 PRUNED = (0.5, 0.25)  # of the pool, kept by difficulty; both are among FRACTIONS, so random is there to compare with
-BALANCE = 0.5  # as prune balances classes unless told otherwise: the pilot measures what the command will do
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine)
             keep,
             turn,
             turn,
-            select("rank", ranked, keep=keep, balance=BALANCE, policy=policy, seed=seed).indices(student.pool),
+            select("rank", ranked, keep=keep, policy=policy, seed=seed).indices(student.pool),
         )
         for policy in ("hard", "easy")
         for keep in PRUNED

@@ -9,8 +9,7 @@ part of the answer (`verdict`). Where the pilot's measurements contradict it, th
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,15 +19,21 @@ from ..artefacts.plan import Plan
 from ..artefacts.source import positions_of
 from ..core import checks
 from ..core.errors import InputError
+from ..core.parameter_names import argument, of, word
+from ..core.request import Observations, Parameter, RunDirectory, Seed, flag, number, whole
+from ..core.request import request as ask
 from ..core.run import Run
-from ..engines import Engine, Local, engine_of
-from ..engines.local import describe as describe_engine
+from ..core.seeds import several
+from ..engines import Local
+from ..engines.local import Where
 from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
-from ..models.identity import describe
+from ..models.identity import Model
 from ..pruning.auto import choose_method
+from ..pruning.request import MethodName
 from ..selectors.method_string import parse_method
-from ..training.recipe import Recipe, recipe_of
+from ..sources.openable import Data
+from ..training.recipe import How, MatchIterations
 from .next_command import Options
 from .pilot import Pilot, parts, run_pilot
 from .pilot_students import NetworkStudent, Student, labels_of, linear
@@ -43,23 +48,34 @@ QUICK_POOL, PILOT_POOL, HELD = 4000, 5000, 2000  # at most
 SHARE = 4  # a pool for the user's network, and a held-out part, are at most one part in so many
 
 
+def _text(name: str, owner: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{of(name, owner)} must be a text; got {value!r}.")
+    return value
+
+
 def plan(
-    source: Source,
+    source: Data,
     *,
-    pilot: bool = False,
-    pilot_size: int | None = None,
-    pilot_seeds: int = 3,
-    tolerance: float = 0.01,
-    method: str = "auto",
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int = 3,
-    match_iterations: float = 0.0,
+    pilot: Annotated[bool, flag("Train your own network on small parts; otherwise a linear one stands in.")] = False,
+    pilot_size: Annotated[
+        int | None, Parameter("Examples in the pilot's pool; a quarter of the data, at most 5,000, if not given.")
+    ] = None,
+    pilot_seeds: Annotated[int, whole("Trainings of each part of the pool.", low=2)] = 3,
+    tolerance: Annotated[
+        float, number("Accuracy that may be lost.", low=0, high=1, open_low=True, open_high=True)
+    ] = 0.01,
+    method: MethodName = "auto",
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    match_iterations: MatchIterations = 0.0,
     embeddings: Signals | ArrayLike | None = None,
-    called: str | None = None,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    called: Annotated[str | None, Parameter("", _text, plain=None, option=None)] = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
+    **opening: Any,
 ) -> Plan:
     """Forecast what pruning would do, before it is done.
 
@@ -70,11 +86,11 @@ def plan(
     Parameters
     ----------
     source
-        The training data. Test data are never opened.
+        The training data: a Source, or anything that `wn.open` takes. Test data are never opened.
     pilot
         Whether the pilot trains your own network; otherwise a linear student, which takes seconds, stands in.
     pilot_size
-        Examples in the pilot's pool; a quarter of the data, at most 5,000, unless given.
+        Examples in the pilot's pool; a quarter of the data, at most 5,000, if not given.
     pilot_seeds
         Draws and trainings of each part of the pool.
     tolerance
@@ -87,30 +103,43 @@ def plan(
     embeddings
         What the linear student sees instead of the inputs: Signals with embeddings, or rows in the source's order.
     called
-        What to call the data in the command line; the source's name unless given.
+        What to call the data in the command line; the source's name if not given.
     seed
         Decides everything random.
     out
         A run directory: pilot trainings are kept there one by one, and so are `plan.json` and `plan.png`.
     engine
         Where trainings run.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
+
+    Returns
+    -------
+    Plan
+        What to keep and how far, the accuracy to expect, what it costs, how far to trust it, and the command to type
+        next. Printed, it is text to read.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or the data are too few for a pilot.
+    NotDefinedError
+        If there is nothing to train on.
+
+    Examples
+    --------
+    >>> import numpy as np, winnow as wn
+    >>> rows = np.arange(120.0).reshape(60, 2)
+    >>> made = wn.plan((rows, rows[:, 0] / 3), recipe=wn.Recipe(epochs=1))
+    >>> made.method, made.advice[0]
+    ('difficulty+strata', 'Nothing is forecast: the target is a number, and the theory of pruning is about classes.')
     """
-    if not isinstance(source, Source):
-        raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")
-    if not isinstance(pilot, bool):
-        raise InputError(f"pilot of {OWNER} must be True or False; got {pilot!r}.")
-    if not (out is None or isinstance(out, Run | str | Path)):
-        raise InputError(f"out of {OWNER} must be a directory; got {out!r}.")
-    if called is not None and not isinstance(called, str):
-        raise InputError(f"called of {OWNER} must be a text; got {called!r}.")
-    how = recipe_of(OWNER, recipe)
-    checks.number("tolerance", OWNER, tolerance, low=0, high=1, open_low=True, open_high=True)
-    checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
-    checks.integer("pilot_seeds", OWNER, pilot_seeds, low=2)
-    checks.integer("seeds", OWNER, seeds, low=1)
-    checks.integer("seed", OWNER, seed, low=0)
+    request = ask(plan, locals())
+    source, how = request.source, request.recipe
     if pilot_size is not None and not pilot:
-        raise InputError(f"pilot_size of {OWNER} is for pilot=True; got {pilot_size!r} without it.")
+        raise InputError(
+            f"{of('pilot_size', OWNER)} is for {argument('pilot', OWNER, True)}; got {pilot_size!r} without it."
+        )
     if method != "auto":
         parse_method(method)
     seen = _embeddings(source, embeddings)
@@ -118,25 +147,13 @@ def plan(
     if sizes is not None:
         trainable(OWNER, source)
     network = network_of(source, model) if pilot and sizes else model
-    runner = engine_of(OWNER, Local(workers=1) if engine is None and not pilot else engine)
-    settings = {
-        "pilot": pilot,
-        "pool": sizes,
-        "pilot_seeds": pilot_seeds,
-        "tolerance": tolerance,
-        "method": method,
-        "model": describe(model),
-        "recipe": how.settings(),
-        "seeds": seeds,
-        "match_iterations": match_iterations,
-        "embeddings": None if seen is None else seen.fingerprint,
-        "seed": seed,
-        **describe_engine(runner),
-    }
-    asked = {"command": "plan", "source": source.fingerprint, **settings}
+    runner = Local(workers=1) if engine is None and not pilot else request.engine
+    settings = {**request.settings(), "pool": sizes, "embeddings": None if seen is None else seen.fingerprint}
     name = shlex.quote(source.name) if called is None else called
-    options = Options(source, method, model, how, seeds, float(match_iterations), name, seed, engine)
-    with Run.opened(out, asked) as run:
+    given = None if engine is None else request.engine
+    count = len(several(OWNER, seeds))
+    options = Options(source, method, model, how, count, float(match_iterations), name, seed, given)
+    with Run.opened(out, {"command": "plan", **settings}) as run:
         about = record("plan", settings, {"source": source.provenance})
         if sizes is None:
             made = _without_forecast(options, tolerance, about)
@@ -183,10 +200,10 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     if pool >= SMALLEST and pool + held <= n:
         return pool, held
     if pilot:
-        hint = f", or give a pilot_size from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
+        hint = f", or give a {word('pilot_size', OWNER)} from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
         raise InputError(
             f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data to ask about; "
-            f"source {source.name!r} has {n}. Leave pilot out{hint}."
+            f"source {source.name!r} has {n}. Leave {word('pilot', OWNER)} out{hint}."
         )
     return None
 

@@ -21,9 +21,11 @@ from typing import Any
 from ..artefacts import Source
 from ..core import checks
 from ..core.errors import InputError
+from ..core.request import requested
 from ..core.units import bytes_text, seconds_text
 from ..engines import Engine, Local, engine_of
 from ..engines.local import describe as describe_engine
+from ..pruning.prune import prune
 from ..pruning.request import request_of
 from ..signals.gradients import CHUNK_NUMBERS
 from ..training import Recipe
@@ -120,7 +122,7 @@ def estimate(
     method: str,
     model: Any = "auto",
     recipe: Recipe | None = None,
-    seeds: int = 3,
+    seeds: int = 1,
     keep: float,
     match_iterations: float = 0.0,
     seconds_per_example: float | None = None,
@@ -148,7 +150,7 @@ def estimate(
     how, runner = recipe_of(OWNER, recipe), engine_of(OWNER, engine)
     if seconds_per_example is not None:
         checks.number("seconds_per_example", OWNER, seconds_per_example, low=0, open_low=True)
-    request = request_of(source, keep, None, method, "auto", model, how, seeds, 0, {})
+    request = request_of(requested(prune, source, keep, method=method, model=model, recipe=how, seeds=seeds))
     network = network_of(source, request)
     counts = counts_of(source, request, network, kept, runner)
     if seconds_per_example is None:

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ..artefacts import Signals, Source, Study, Subset
 from ..artefacts.explanation import DatasetExplanation
 from ..artefacts.gallery import Gallery
 from ..artefacts.ledger import STAGES
-from ..core import checks
+from ..core.request import Observations, RunDirectory, Seed, request, whole
 from ..core.run import Run
-from ..engines import Engine, engine_of
+from ..engines.local import Where
 from ..evaluation.evaluate import evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
 from ..explaining.pictures import make_gallery, make_pictures
+from ..models.identity import Model
 from ..report import write_run_report
+from ..selectors.balance import Balance
+from ..selectors.select import Keep
 from ..sources.holdout import hold_out
-from ..training.recipe import Recipe
+from ..sources.openable import Data, MoreData, TestData, test_sets
+from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .request import request_of, settings_of
+from .request import MethodName, Tolerance, request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -36,26 +40,27 @@ class Proof:
     report: Path | None
     name: str
     why: str
+    candidates: int
     held_out: int
 
 
 def prune_with_proof(
-    source: Source,
-    keep: float | None = None,
+    source: Data,
+    keep: Keep = None,
     *,
-    test: Source | Mapping[str, Source] | None = None,
-    tolerance: float | None = None,
-    method: str = "auto",
-    balance: float | str | None = "auto",
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int = 3,
-    proof_seeds: int = 5,
-    validation: Source | None = None,
-    match_iterations: float = 0.0,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    test: TestData = None,
+    tolerance: Tolerance = None,
+    method: MethodName = "auto",
+    balance: Balance = "auto",
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    proof_seeds: Annotated[int, whole("Retrainings of each arm of the proof.", low=1)] = 5,
+    validation: MoreData = None,
+    match_iterations: MatchIterations = 0.0,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
     **parameters: Any,
 ) -> Proof:
     """Prune, retrain on what is left, on a random subset and on everything, and report.
@@ -67,33 +72,52 @@ def prune_with_proof(
     source, keep, tolerance, method, balance, model, recipe, seeds, validation, seed, out, engine, **parameters
         As for `prune`.
     test
-        Data for the proof, never used to choose anything; a fifth of the source is held out unless given.
+        Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
+        If not given, the test split of data that have one and are named rather than opened, and otherwise a fifth of
+        the source, held out.
     proof_seeds
         Retrainings of each arm.
     match_iterations
         0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
+
+    Returns
+    -------
+    Proof
+        `subset`, `study` and `report`, with the `name` of the subset's arm in the study.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or not exactly one of `keep` and `tolerance` is given.
+    NotDefinedError
+        If the method has no meaning for this task.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> short = wn.Recipe(epochs=2)
+    >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2)
+    >>> proof.subset, [arm.name for arm in proof.study.arms]
+    (Subset(50 examples), ['full', 'random@0.5', 'one draw@0.5'])
     """
-    request = request_of(source, keep, tolerance, method, balance, model, recipe, seeds, seed, parameters)
-    checks.integer("proof_seeds", "prune", proof_seeds, low=1)
-    checks.number("match_iterations", "prune", match_iterations, low=0, high=1)
-    runner = engine_of("prune", engine)
+    asked = request(prune_with_proof, locals(), "prune")
+    choice = request_of(asked)
+    given = test_sets(asked)
     tests = None
-    if test is not None and source.task != "unlabelled":
-        named = test if isinstance(test, Mapping) else {getattr(test, "name", "test"): test}
-        tests = exams("prune", source, named)
-    settings = {
-        **settings_of("prune with proof", source, validation, request, runner),
-        "proof_seeds": proof_seeds,
-        "match_iterations": match_iterations,
-        "test": None if tests is None else {name: part.fingerprint for name, part in tests.items()},
-    }
-    with Run.opened(out, settings, extend=False) as run:
-        held_out = 0
+    if given is not None and choice.source.task != "unlabelled":
+        tests = exams(
+            "prune",
+            choice.source,
+            given if isinstance(given, Mapping) else {"test" if test is None else given.name: given},
+        )
+    prints = None if tests is None else {name: part.fingerprint for name, part in tests.items()}
+    with Run.opened(out, {"command": "prune with proof", **choice.settings, "test": prints}, extend=False) as run:
+        source, held_out = choice.source, 0
         if tests is None and source.task != "unlabelled":
             source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
             tests, held_out = {"held out": held}, len(held)
-        subset, scores, signals = chosen_subset(source, request, validation, run, runner)
-        word = str(subset.certificate.get("method", request.method.name))
+        subset, scores, signals = chosen_subset(source, choice, run, asked.engine)
+        word = str(subset.certificate.get("method", choice.method.name))
         word = "one draw" if word == "random" else word  # evaluate adds random arms of its own
         name = f"{word}@{len(subset) / len(source):.3g}"
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in STAGES}}
@@ -105,12 +129,12 @@ def prune_with_proof(
                 {name: subset},
                 test=tests,
                 model=model,
-                recipe=request.recipe,
+                recipe=choice.recipe,
                 seeds=proof_seeds,
                 match_iterations=match_iterations,
                 seed=seed,
                 out=run,
-                engine=runner,
+                engine=asked.engine,
                 costs=costs,
             )
         )
@@ -120,7 +144,7 @@ def prune_with_proof(
             if signals is not None and "lpntk" in signals:
                 _relations(run, source, signals, subset, gallery, seed)
             report = write_run_report(run.path)
-    return Proof(subset, study, report, name, request.method.why, held_out)
+    return Proof(subset, study, report, name, choice.method.why, len(source), held_out)
 
 
 def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:

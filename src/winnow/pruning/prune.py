@@ -5,22 +5,27 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset, record
+from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
+from ..engines.local import Where
 from ..evaluation.tolerance import Search, smallest_within
+from ..models.identity import Model
 from ..scores.score import score as score_signals
+from ..selectors.balance import Balance
 from ..selectors.method_string import needs_of
+from ..selectors.select import Keep
 from ..signals.embed import embed
 from ..signals.observe import observe
 from ..sources.holdout import hold_out
-from ..training.recipe import Recipe
-from .request import Request, choose, request_of, settings_of
+from ..sources.openable import Data, MoreData
+from ..training.recipe import How
+from .request import MethodName, Request, Tolerance, choose, request_of
 
 __all__ = ["HELD_OUT", "chosen_subset", "prune"]
 
@@ -29,62 +34,77 @@ HELD_OUT = 0.2  # of a source without a test or validation set of its own
 
 
 def prune(
-    source: Source,
-    keep: float | None = None,
+    source: Data,
+    keep: Keep = None,
     *,
-    tolerance: float | None = None,
-    method: str = "auto",
-    balance: float | str | None = "auto",
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int = 3,
-    validation: Source | None = None,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    tolerance: Tolerance = None,
+    method: MethodName = "auto",
+    balance: Balance = "auto",
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    validation: MoreData = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
     **parameters: Any,
 ) -> Subset:
-    """A smaller training set.
+    """Find a smaller training set.
 
     Parameters
     ----------
     source
-        The training data.
+        The training data: a Source, or anything that `wn.open` takes.
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data; the smallest subset that
+        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. The smallest subset that
         was measured to hold it is returned, or everything if none does.
     method
         A score, a selector, `score+selector`, or `auto`.
     balance
-        Each class keeps at least this share of its equal part; `auto` is one half for classification.
+        Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
+        classes and None otherwise.
     model, recipe, seeds
-        How to observe: the network, its training, how many times.
+        How to observe: the network, its training, how many times (a count, or the seeds themselves).
     validation
-        Data to measure a tolerance on; a fifth of the source is held out, and is not in the subset, unless
-        given.
+        Data to measure a tolerance on. If not given, a fifth of the source is held out and is not in the subset.
     seed
         Decides everything random.
     out
-        A run directory: finished steps are kept there and a killed run goes on.
+        A run directory: finished steps are kept there, and a run that was killed continues.
     engine
         Where trainings run.
     **parameters
-        Of the selector.
+        Parameters of the method, and keywords of `wn.open` such as `labels=`.
+
+    Returns
+    -------
+    Subset
+        The ids to keep with their weights. Its certificate says which method was used, and why.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or not exactly one of `keep` and `tolerance` is given.
+    NotDefinedError
+        If the method has no meaning for this task.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> wn.prune("digits", keep=0.4, method="random", limit=100)
+    Subset(40 examples)
     """
-    request = request_of(source, keep, tolerance, method, balance, model, recipe, seeds, seed, parameters)
-    runner = engine_of("prune", engine)
-    settings = settings_of("prune", source, validation, request, runner)
-    with Run.opened(out, settings, extend=False) as run:
-        subset, _, _ = chosen_subset(source, request, validation, run, runner)
-    return subset
+    asked = request_of(request(prune, locals()))
+    with Run.opened(out, {"command": "prune", **asked.settings}, extend=False) as run:
+        return chosen_subset(asked.source, asked, run, engine_of("prune", engine))[0]
 
 
 def chosen_subset(
-    source: Source, request: Request, validation: Source | None, run: Run, engine: Engine
+    source: Source, request: Request, run: Run, engine: Engine
 ) -> tuple[Subset, Scores | None, Signals | None]:
-    """The subset asked for, and the scores and signals it was chosen by, if any."""
+    """The subset asked for from a source, and the scores and signals it was chosen by, if any."""
     if request.tolerance is None:
         signals = _observe(source, request, run, engine)
         scores = _score(signals, request, run)
@@ -93,7 +113,7 @@ def chosen_subset(
             "select/subset", Subset, lambda: choose(signals, given, request, request.keep), file="subset.parquet"
         )
         return subset, scores, signals
-    whole = source
+    whole, validation = source, request.validation
     if validation is None:
         source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
     signals = _observe(source, request, run, engine)
@@ -138,7 +158,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
         return None
     want = sorted({"ensemble" if name.startswith("ensemble") else name for name in needs})
     return observe(
-        source, request.model, request.recipe, request.seeds, want, seed=request.seed, out=run, engine=engine
+        source, request.model, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
     )
 
 
@@ -171,6 +191,6 @@ def _found(whole: Source, found: Search, request: Request) -> Subset:
         return Subset(
             whole.ids,
             certificate={"method": "everything", **found.certificate()},
-            provenance=record("prune", request.settings(), {"source": whole.provenance}),
+            provenance=record("prune", dict(request.settings), {"source": whole.provenance}),
         )
     return dataclasses.replace(found.subset, certificate={**found.subset.certificate, **found.certificate()})

@@ -1,33 +1,43 @@
-"""What a pruning is asked for: checked, the method chosen and rehearsed before anything is trained."""
+"""What a pruning is asked for: the method chosen and rehearsed before anything is trained."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from ..artefacts import Scores, Signals, Source, Subset
-from ..core import checks, registry
+from ..core import registry
 from ..core.errors import InputError, NotDefinedError
-from ..engines import Engine
-from ..engines.local import describe as describe_engine
+from ..core.parameter_names import argument, of
+from ..core.request import Parameter, VerbRequest, number
+from ..core.seeds import several
 from ..evaluation.test_sets import exam
-from ..models.identity import describe
 from ..scores.score import score
+from ..selectors.balance import share_of
 from ..selectors.method_string import MethodParts, parse_method
 from ..selectors.select import select
-from ..training.recipe import Recipe, recipe_of
+from ..sources.openable import opened_like
+from ..training.recipe import Recipe
 from .auto import Chosen, automatic
 from .rehearsal import made_up_signals
 
-__all__ = ["Request", "choose", "request_of", "settings_of"]
+__all__ = ["MethodName", "Request", "Tolerance", "choose", "request_of"]
+
+Tolerance = Annotated[
+    float | None,
+    number("Instead of --keep: accuracy that may be lost.", low=0, high=1, open_low=True, open_high=True),
+]
+MethodName = Annotated[str, Parameter("A score, a selector, score+selector, or auto.")]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a pruning was asked for, checked."""
+    """What a pruning was asked for, with the method chosen and the balance settled."""
 
+    source: Source
+    validation: Source | None
     keep: float | None
     tolerance: float | None
     method: Chosen
@@ -36,63 +46,56 @@ class Request:
     model: Any
     recipe: Recipe
     seeds: int
+    numbers: Sequence[int]  # the seeds themselves
     seed: int
     parameters: Mapping[str, Any]
-
-    def settings(self) -> dict[str, Any]:
-        """Plain values, for provenance and the run directory."""
-        return {
-            "keep": self.keep,
-            "tolerance": self.tolerance,
-            "method": self.method.name,
-            "balance": self.balance,
-            "model": describe(self.model),
-            "recipe": self.recipe.settings(),
-            "seeds": self.seeds,
-            "seed": self.seed,
-            "parameters": dict(self.parameters),
-        }
+    settings: Mapping[str, Any]  # plain values of all this, for provenance and the run directory
 
 
-def request_of(
-    source: Source,
-    keep: float | None,
-    tolerance: float | None,
-    method: str,
-    balance: float | str | None,
-    model: Any,
-    recipe: Recipe | None,
-    seeds: int,
-    seed: int,
-    parameters: Mapping[str, Any],
-) -> Request:
-    """Check what was asked, choose the method, and rehearse it."""
-    if not isinstance(source, Source):
-        raise InputError(f"source of prune must be a Source (open it with wn.open); got {type(source).__name__}.")
+def request_of(asked: VerbRequest) -> Request:
+    """Choose the method that a request of `prune` or `prune_with_proof` stands for, and rehearse it."""
+    source, keep, tolerance = asked.source, asked.keep, asked.tolerance
     if (keep is None) == (tolerance is None):
-        raise InputError(
-            "prune needs exactly one of keep= (a fraction in (0, 1]) and tolerance= (a loss in (0, 1)); "
-            f"got keep={keep!r}, tolerance={tolerance!r}."
+        either = f"{argument('keep', 'prune')} (a fraction in (0, 1]) and {argument('tolerance', 'prune')}"
+        got = "neither" if keep is None else "both"
+        raise InputError(f"prune needs exactly one of {either} (a loss in (0, 1)); got {got}.")
+    if tolerance is not None and source.task == "unlabelled":
+        raise NotDefinedError(
+            f"{of('tolerance', 'prune')} is measured by training on labels, and source {source.name!r} has none; "
+            f"give {argument('keep', 'prune')}."
         )
-    if keep is not None:
-        keep = checks.fraction("keep", "prune", keep)
-    if tolerance is not None:
-        checks.number("tolerance", "prune", tolerance, low=0, high=1, open_low=True, open_high=True)
-    how = recipe_of("prune", recipe)
-    chosen = automatic(source, keep, how) if method == "auto" else Chosen(method, "asked for")
-    plan = _plan(chosen.name, source, tolerance, parameters)
-    if balance == "auto":
-        balance = 0.5 if source.task == "classification" else None
-    if balance is not None:
-        balance = checks.number("balance", "prune", balance, low=0, high=1)
-    checks.integer("seeds", "prune", seeds, low=1)
-    checks.integer("seed", "prune", seed, low=0)
-    request = Request(keep, tolerance, chosen, plan, balance, model, how, seeds, seed, parameters)
+    auto = asked.method == "auto"
+    chosen = automatic(source, keep, asked.recipe) if auto else Chosen(asked.method, "asked for")
+    plan = _plan(chosen.name, source, asked.parameters)
+    balance = share_of(asked.balance, source.task)
+    validation = None
+    if asked.validation is not None:
+        validation = exam("validation", "prune", source, opened_like(asked, "validation", asked.validation))
+    numbers = several("prune", asked.seeds)
+    settings = {
+        **asked.settings(),
+        "validation": None if validation is None else validation.fingerprint,
+        "method": chosen.name,
+        "balance": balance,
+    }
+    request = Request(
+        method=chosen,
+        plan=plan,
+        balance=balance,
+        validation=validation,
+        seeds=len(numbers),
+        numbers=numbers,
+        settings=settings,
+        **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
+    )
     _rehearse(source, request)
     return request
 
 
-def _plan(name: str, source: Source, tolerance: float | None, parameters: Mapping[str, Any]) -> MethodParts:
+TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # as asked for
+
+
+def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:
     """The method taken apart, refused before anything is trained if it cannot work on this source."""
     plan = parse_method(name)
     methods = [registry.get("selector", plan.selector)]
@@ -104,10 +107,6 @@ def _plan(name: str, source: Source, tolerance: float | None, parameters: Mappin
                 f"and source {source.name!r} is {source.task}."
             )
     methods[0].check_parameters(parameters)
-    if tolerance is not None and source.task == "unlabelled":
-        raise NotDefinedError(
-            f"tolerance of prune is measured by training on labels, and source {source.name!r} has none; give keep=."
-        )
     return plan
 
 
@@ -131,16 +130,3 @@ def choose(signals: Signals | None, given: Signals | Scores, request: Request, k
     )
     about = {"method": request.method.name, "why": request.method.why}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
-
-
-def settings_of(
-    command: str, source: Source, validation: Source | None, request: Request, engine: Engine
-) -> dict[str, Any]:
-    """What a run directory was asked for: everything that the subset depends on."""
-    return {
-        "command": command,
-        "source": source.fingerprint,
-        "validation": None if validation is None else exam("validation", "prune", source, validation).fingerprint,
-        **request.settings(),
-        **describe_engine(engine),
-    }

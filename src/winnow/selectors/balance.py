@@ -12,17 +12,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.quotas import class_balance, floors, in_proportion
+from ..core import checks
+from ..core.errors import InputError
+from ..core.request import Parameter
 from ..core.seeds import number
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
-__all__ = ["class_names", "combine", "groups_of"]
+__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of"]
+
+USUAL = 0.5  # the share of an equal part that "auto" guarantees each class
+
+
+def _balance(name: str, owner: str, value: Any) -> float | str:
+    if isinstance(value, str) and value == "auto":
+        return value
+    return checks.number(name, owner, value, low=0.0, high=1.0)
+
+
+def _typed(text: str) -> float | str | None:
+    try:
+        return None if text == "none" else text if text == "auto" else float(text)
+    except ValueError:
+        raise InputError(f"--balance must be a number in [0, 1], auto or none; got {text!r}.") from None
+
+
+Balance = Annotated[
+    float | str | None,
+    Parameter(
+        "Each class keeps at least this share of its equal part, in [0, 1]; auto is 0.5 for classes; or none.",
+        _balance,
+        kind=str,
+        read=_typed,
+    ),
+]
+
+
+def share_of(balance: float | str | None, task: str) -> float | None:
+    """The share that a checked balance stands for: `auto` is one half of the equal part for classes, else no quotas."""
+    if isinstance(balance, str):
+        return USUAL if task == "classification" else None
+    return balance
 
 
 def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from ..artefacts import Scores, Signals, Subset, record
 from ..artefacts.quotas import class_balance
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.request import Parameter, Seed, declared, number
 from ..scores.score import score as compute
-from .balance import class_names, combine
+from .balance import Balance, class_names, combine, share_of
 from .pool import Choice, Pool
 
-__all__ = ["list_selectors", "select"]
+__all__ = ["Keep", "list_selectors", "select"]
+
+Keep = Annotated[float | None, number("Fraction to keep, in (0, 1].", low=0, high=1, open_low=True)]
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,12 @@ def select(
     name: str,
     given: Scores | Signals,
     *,
-    keep: float | None = None,
-    size: int | None = None,
-    balance: float | None = None,
-    seed: int = 0,
+    keep: Keep = None,
+    size: Annotated[int | None, Parameter("Instead of --keep: how many to keep.")] = None,
+    balance: Balance = "auto",
+    seed: Seed = 0,
     signals: Signals | None = None,
-    score: str | None = None,
+    score: Annotated[str | None, Parameter("Score to select by; the selector's usual one if not given.")] = None,
     **parameters: Any,
 ) -> Subset:
     """Choose which examples to keep.
@@ -68,8 +71,8 @@ def select(
     size
         How many to keep; or pass `keep`.
     balance
-        Guarantees each class this fraction, in [0, 1], of its equal share; if there are no classes, clusters of the
-        embeddings replace them.
+        Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
+        classes and None otherwise. A number on data without classes is for clusters of the embeddings.
     seed
         Seed of everything random in the selector.
     signals
@@ -111,7 +114,8 @@ def select(
         )
     count = checks.size_from(f"select({name!r})", len(base), keep, size)
     checks.integer("seed", owner, seed, low=0)
-    share = 0.0 if balance is None else checks.number("balance", owner, balance, low=0.0, high=1.0)
+    share = share_of(declared(select)["balance"].checked(owner, balance), base.task if base.labels is not None else "")
+    share = share or 0.0
     order = np.argsort(base.ids, kind="stable")
     pool = _pool(request, order, count, share)
     settings = {**method.parameters, **parameters, "seed": seed}
@@ -121,7 +125,7 @@ def select(
     else:
         choice = method.function(pool, count, seed=seed, **own)
     weights = np.ones(count) if choice.weights is None else choice.weights
-    asked = {"name": name, "size": count, "keep": keep, "balance": balance, **settings}
+    asked = {"name": name, "size": count, "keep": keep, "balance": share or None, **settings}
     return Subset(
         ids=base.ids[order][choice.positions],
         weights=weights,

@@ -14,10 +14,12 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.files import fingerprint
 from ..core.progress import track
+from ..core.request import Seed, request
 from ..models import build
 from ..models.features import eval_mode, features_of
 from ..models.frozen import state_of
 from ..models.identity import describe
+from ..sources.openable import Data
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
 
@@ -25,39 +27,57 @@ __all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weig
 
 
 def embed(
-    source: Source,
+    source: Data,
     model: Any = "raw",
     layer: str | None = None,
     *,
     weights: str | None = None,
     mean: Sequence[float] | None = None,
     std: Sequence[float] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     device: str = "auto",
+    **opening: Any,
 ) -> Signals:
     """Embeddings of every example, in eval mode, without augmentation.
 
     Parameters
     ----------
     source
-        The examples; labels are not needed.
+        The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
         A torch module, used with the weights it has; the name of a network; or `raw`, the scaled inputs
         themselves, which suits tables.
     layer
-        Name of the layer whose output to take; what enters the last linear layer unless given.
+        Name of the layer whose output to take; what enters the last linear layer if not given.
     weights
         File of weights for a named network; without it the network is a random one.
     mean, std
-        How the network wants its inputs scaled, one number a channel (images in 0 to 1); measured on the
-        source unless given.
+        How the network wants its inputs scaled, one number per channel (images in 0 to 1); measured on the
+        source if not given.
     seed
         Of a random network's weights.
     device
         Where to compute; `auto` takes a GPU if there is one.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
+
+    Returns
+    -------
+    Signals
+        The array `embeddings`, one row per example, in the order of the source.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or the network does not take these examples.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> wn.embed("digits", "mlp", limit=100).embeddings.shape
+    (100, 128)
     """
-    if not isinstance(source, Source):
-        raise InputError(f"source of embed must be a Source (open it with wn.open); got {type(source).__name__}.")
+    source = request(embed, locals()).source
     recipe = Recipe(device=device)
     feed = Feed(source, scaling_given("embed", source, mean, std))
     about: dict[str, Any] = {"model": "raw", "layer": layer, "mean": mean, "std": std}

@@ -7,50 +7,65 @@ model of an ensemble) is a step of its own: kept when finished, made side by sid
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-from ..artefacts import Signals, Source, record
+from ..artefacts import Signals, record
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError
+from ..core.parameter_names import argument, of
+from ..core.request import Observations, Parameter, RunDirectory, Seed, VerbRequest, choice, request, whole
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines import Engine, Job, engine_of, run_jobs
-from ..engines.local import describe as describe_engine
+from ..engines import Job, run_jobs
+from ..engines.local import Where
 from ..models import build, choose
-from ..training import Recipe, hold
-from ..training.recipe import recipe_of
+from ..models.identity import Model
+from ..sources.openable import Data
+from ..training import hold
+from ..training.recipe import How
 from .ensemble import memberships
 from .observation import EMBEDDINGS, Observation, observe_ensemble, observe_seed
 
-__all__ = ["WANTS", "observe"]
+__all__ = ["WANTS", "Mode", "Want", "observe"]
 
 WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "lpntk", "ensemble")
+Want = Annotated[
+    str | Iterable[str] | None,
+    Parameter(
+        f"{', '.join(WANTS[:-1])} or {WANTS[-1]}; may be given several times.", plain=None, kind=list[str] | None
+    ),
+]
+Mode = Annotated[str, choice("Look after each epoch, or as training goes, which is free", ("eval", "train"))]
+GradientEpoch = Annotated[int | None, Parameter("Epoch after which gradients are taken; a tenth if not given.")]
+GradientDim = Annotated[int, whole("Length of a projected gradient.", low=1)]
+Ensemble = Annotated[int, Parameter("Models of the ensemble, a multiple of ten.")]
+Layer = Annotated[str | None, Parameter("Layer of the embeddings; what enters the last linear one if not given.")]
 
 
 def observe(
-    source: Source,
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int | Sequence[int] = 3,
-    want: str | Iterable[str] | None = None,
+    source: Data,
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    want: Want = None,
     *,
-    mode: str = "eval",
-    gradient_epoch: int | None = None,
-    gradient_dim: int = 512,
-    ensemble: int = 10,
-    layer: str | None = None,
-    seed: int = 0,
-    out: Run | str | Path | None = None,
-    engine: Engine | None = None,
+    mode: Mode = "eval",
+    gradient_epoch: GradientEpoch = None,
+    gradient_dim: GradientDim = 512,
+    ensemble: Ensemble = 10,
+    layer: Layer = None,
+    seed: Seed = 0,
+    out: RunDirectory = None,
+    engine: Where = None,
+    **opening: Any,
 ) -> Signals:
     """Train on a source and record what each example does.
 
     Parameters
     ----------
     source
-        The examples.
+        The examples: a Source, or anything that `wn.open` takes.
     model
         Name of a network, a torch module (its architecture; weights are drawn afresh for each seed) or a
         function that makes one.
@@ -68,27 +83,50 @@ def observe(
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
         forward pass; `train` keeps the outputs that training computes anyway.
     gradient_epoch
-        After which epoch gradients are taken; a tenth of the training unless given.
+        After which epoch gradients are taken; a tenth of the training if not given.
     gradient_dim
         Length of a projected gradient or lpNTK feature.
     ensemble
         How many models on random 70 % subsets, a multiple of ten.
     layer
-        Layer to take embeddings from; what enters the last linear layer unless given.
+        Layer to take embeddings from; what enters the last linear layer if not given.
     seed
         Decides everything random together with `seeds`.
     out
         A run directory to keep finished steps in.
     engine
         Where trainings run.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
+
+    Returns
+    -------
+    Signals
+        The arrays asked for, one row per example, in the order of the source.
+
+    Raises
+    ------
+    InputError
+        If a parameter is not what is allowed, or the network does not fit the examples.
+    NotDefinedError
+        If there are no labels to train on, or what is wanted has no meaning for the task.
+    DivergedError
+        If a training leaves the finite numbers.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), limit=100)
+    >>> signals.logits.shape  # seeds, epochs, examples, classes
+    (1, 2, 100, 10)
     """
-    what = _checked(
-        source, model, recipe_of("observe", recipe), want, mode, gradient_epoch, gradient_dim, ensemble, layer, seed
-    )
+    asked = request(observe, locals())
+    source, runner = asked.source, asked.engine
+    what = _observation(asked)
     numbers = several("observe", seeds)
-    runner = engine_of("observe", engine)
-    settings = {**what.settings(), **describe_engine(runner)}
-    with Run.opened(out, {"command": "observe", "source": source.fingerprint, **settings}) as run:
+    settings = {**asked.settings(), **what.settings()}
+    del settings["seeds"]  # more seeds join those that are there
+    with Run.opened(out, {"command": "observe", **settings}) as run:
         held = hold(source)
         key = [source.fingerprint, settings]
         parts = []
@@ -112,27 +150,16 @@ def observe(
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
-def _checked(
-    source: Source,
-    model: Any,
-    recipe: Recipe,
-    want: str | Iterable[str] | None,
-    mode: str,
-    gradient_epoch: int | None,
-    gradient_dim: int,
-    ensemble: int,
-    layer: str | None,
-    seed: int,
-) -> Observation:
-    if not isinstance(source, Source):
-        raise InputError(f"source of observe must be a Source (open it with wn.open); got {type(source).__name__}.")
+def _observation(asked: VerbRequest) -> Observation:
+    """What to record, refused where it cannot be recorded from this source."""
+    source, recipe, want = asked.source, asked.recipe, asked.want
     if want is None:
         want = ("losses",) if source.task == "regression" else ("logits",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
     for word in words:
         checks.choice("want", "observe", word, WANTS)
     if not words:
-        raise InputError(f"want of observe must name at least one of {', '.join(WANTS)}.")
+        raise InputError(f"{of('want', 'observe')} must name at least one of {', '.join(WANTS)}.")
     if source.task == "unlabelled":
         raise NotDefinedError(
             f"observe trains on labels, and source {source.name!r} has none; "
@@ -141,16 +168,17 @@ def _checked(
     if source.task == "regression" and {"logits", "ensemble", "lpntk"} & set(words):
         raise NotDefinedError(
             "logits, ensemble and lpntk are defined for classification; for a regression target observe "
-            "want=('losses',), 'embeddings' or 'gradients'."
+            f"{argument('want', 'observe', ('losses',))}, 'embeddings' or 'gradients'."
         )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
-    checks.choice("mode", "observe", mode, ("eval", "train"))
-    epoch = max(1, round(0.1 * recipe.epochs)) if gradient_epoch is None else gradient_epoch
+    epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
-    checks.integer("gradient_dim", "observe", gradient_dim, low=1)
     if "ensemble" in words:
-        memberships(len(source), ensemble, seed)
+        memberships(len(source), asked.ensemble, asked.seed)
+    model = asked.model
     network = choose(source.shape, source.kind, source.outputs) if isinstance(model, str) and model == "auto" else model
     build(network, classes=source.outputs, shape=source.shape)  # one that does not fit is refused before any training
-    return Observation(network, recipe, words, mode, epoch, gradient_dim, ensemble, layer, seed)
+    return Observation(
+        network, recipe, words, asked.mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed
+    )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..artefacts import Signals, Source
+from ..artefacts import Signals
+from ..core.request import Observations, Seed, request
 from ..core.run import Run
-from ..engines import Engine
-from ..models.identity import describe
-from ..training.recipe import Recipe, recipe_of
+from ..engines.local import Where
+from ..models.identity import Model
+from ..sources.openable import Data
+from ..training.recipe import How
 from .embed import embed
-from .observe import observe
+from .observe import Mode, Want, observe
 
 __all__ = ["FILE", "observe_run"]
 
@@ -19,16 +21,17 @@ FILE = "signals.safetensors"
 
 
 def observe_run(
-    source: Source,
+    source: Data,
     out: str | Path,
     *,
-    want: tuple[str, ...] = (),
-    model: Any = "auto",
-    recipe: Recipe | None = None,
-    seeds: int = 3,
-    mode: str = "eval",
-    seed: int = 0,
-    engine: Engine | None = None,
+    want: Want = None,
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    mode: Mode = "eval",
+    seed: Seed = 0,
+    engine: Where = None,
+    **opening: Any,
 ) -> Signals:
     """Observe into a run directory and keep everything observed there as `signals.safetensors`.
 
@@ -37,30 +40,26 @@ def observe_run(
 
     Parameters
     ----------
-    source, want, model, recipe, seeds, mode, seed, engine
-        As for `observe`; `want` empty takes what the task allows: logits for classes, losses for a target,
+    source, want, model, recipe, seeds, mode, seed, engine, **opening
+        As for `observe`. If nothing is wanted, what the task allows: logits for classes, losses for a target,
         embeddings without labels.
     out
         The run directory.
     """
+    asked = request(observe_run, locals(), "observe")
+    source = asked.source
     usual = {"classification": ("logits",), "regression": ("losses",), "unlabelled": ("embeddings",)}[source.task]
-    wanted = want or usual
-    how = recipe_of("observe", recipe)
-    settings = {
-        "command": "observe",
-        "source": source.fingerprint,
-        "model": describe(model),
-        "recipe": how.settings(),
-        "mode": mode,
-        "seed": seed,
-    }
+    wanted = tuple(want or usual)
+    growing = ("seeds", "engine")  # what may differ from one call to the next
+    settings = {name: value for name, value in asked.settings().items() if name not in growing}
+    settings = {"command": "observe", **settings}
     with Run.opened(out, settings, extend=False) as run:
 
         def make() -> Signals:
             if source.task == "unlabelled" and wanted == ("embeddings",):
                 made = embed(source, "raw" if model == "auto" else model, seed=seed)
             else:
-                made = observe(source, model, how, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
+                made = observe(source, model, recipe, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
             kept = Path(out) / FILE
             return Signals.load(kept).merge(made) if kept.exists() else made
 

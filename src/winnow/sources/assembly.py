@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
-from ..core import checks
+from ..core import checks, parameter_names
 from ..core.errors import InputError
 from .images import Resized
 from .labels import understand
@@ -51,7 +51,7 @@ class OpenRequest:
         for word in ("split", "name"):
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):
-                raise InputError(f"{word} of {owner} must be a string; got {value!r}.")
+                raise InputError(f"{parameter_names.of(word, owner)} must be a string; got {value!r}.")
         for word in ("classes", "columns"):
             object.__setattr__(self, word, _words(word, getattr(self, word)))
 
@@ -61,7 +61,8 @@ class OpenRequest:
         if self.labels is None or isinstance(self.labels, str):
             return self.labels
         raise InputError(
-            f"labels of wn.open must be the name of a column or key here; got {type(self.labels).__name__}."
+            f"{parameter_names.of('labels', 'wn.open')} must be the name of a column or key here; "
+            f"got {type(self.labels).__name__}."
         )
 
     @property
@@ -79,7 +80,7 @@ class OpenRequest:
         """Raise if options are given that have no meaning for this kind of data."""
         for option in options:
             if getattr(self, option) is not None:
-                raise InputError(f"{option} of wn.open does not apply to {of}; leave it out.")
+                raise InputError(f"{parameter_names.of(option, 'wn.open')} does not apply to {of}; leave it out.")
 
 
 def _words(name: str, value: Any) -> tuple[str, ...] | None:
@@ -151,7 +152,10 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     read, shape = found.read, found.shape
     if asked.size is not None:
         if found.kind != "image":
-            raise InputError(f"size of wn.open is for images only; {owner} is a {found.kind} of shape {shape}.")
+            raise InputError(
+                f"{parameter_names.of('size', 'wn.open')} is for images only; {owner} is a {found.kind} "
+                f"of shape {shape}."
+            )
         if shape[1:] != (asked.size, asked.size):
             read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
     split = found.origin.get("split")

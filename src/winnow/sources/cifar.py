@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core import checks
 from ..core.errors import DataError, InputError
+from ..core.parameter_names import of
 from .assembly import OpenRequest, Pieces, assemble
 from .batch_pickles import read_batch
 from .memory import Reloaded, stamp_of
@@ -73,7 +74,7 @@ def open_cifar(path: Path, asked: OpenRequest) -> Source:
     which = asked.labels
     if which is not None:
         if not layout.hundred:
-            raise InputError("labels of wn.open does not apply to CIFAR-10 batches; leave it out.")
+            raise InputError(f"{of('labels', 'wn.open')} does not apply to CIFAR-10 batches; leave it out.")
         which = checks.choice("labels", "wn.open for CIFAR-100", which, ("fine", "coarse"))
     split = choose(layout.splits, asked.split, f"source {name!r}")
     files = tuple(str(file.resolve()) for file in layout.splits[split])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..core.errors import DataError, UnknownNameError, reason
+from ..core.parameter_names import of
 from .arrays import canonical, column_names
 from .assembly import OpenRequest, Pieces, assemble
 from .memory import Reloaded, stamp_of
@@ -93,7 +94,7 @@ def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | 
     parts = {key: _understood(key) for key in names}
     inputs = {split: key for key, (word, split) in parts.items() if word in _INPUTS}
     if asked.label_column is not None and asked.label_column not in names:
-        raise UnknownNameError.of(f"key in labels of wn.open for {owner}:", asked.label_column, names)
+        raise UnknownNameError.of(f"key in {of('labels', 'wn.open')} for {owner}:", asked.label_column, names)
     if not inputs:
         raise DataError(
             f"{owner} has no inputs: none of its keys ({', '.join(names)}) is called X, data, images, "

@@ -10,13 +10,15 @@ import difflib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ..artefacts.source import Source, Task
+from ..artefacts.source import TASKS, Source, Task
 from ..core import checks
 from ..core.errors import DataError, InputError, NotFoundError
+from ..core.parameter_names import of
+from ..core.request import Parameter
 from . import builtin, cifar, csv_file, hf, idx, image_folder, npz, parquet
 from .arrays import open_arrays
 from .assembly import OpenRequest, renamed
@@ -49,15 +51,19 @@ _READS = "parquet, csv, tsv, npz, npy, idx files, CIFAR batches and folders of i
 def open(  # the name is the public promise
     what: Any,
     *,
-    labels: str | ArrayLike | None = None,
-    task: Task | None = None,
+    labels: Annotated[
+        str | ArrayLike | None, Parameter("Column or key that holds the labels.", kind=str | None)
+    ] = None,
+    task: Annotated[Task | None, Parameter(f"{', '.join(TASKS)}, if not to be guessed.", kind=str | None)] = None,
     ids: str | ArrayLike | None = None,
     split: str | None = None,
-    size: int | None = None,
+    size: Annotated[int | None, Parameter("Resize images to this many pixels per side.", option="image-size")] = None,
     classes: Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
-    unreadable: Literal["refuse", "skip"] = "refuse",
-    limit: int | None = None,
+    unreadable: Annotated[
+        Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
+    ] = "refuse",
+    limit: Annotated[int | None, Parameter("Use only this many examples, drawn at random by class.")] = None,
     name: str | None = None,
 ) -> Source:
     """Open data of any kind as a Source.
@@ -147,7 +153,7 @@ def _opened(what: Any, asked: OpenRequest) -> Source:
         return _open_path(_existing(what), asked)
     if isinstance(what, tuple):
         if len(what) != 2:
-            raise InputError(f"what of wn.open must be (X, y) if it is a tuple; got {len(what)} items.")
+            raise InputError(f"{of('what', 'wn.open')} must be (X, y) if it is a tuple; got {len(what)} items.")
         return _open_values(*what, asked)
     return _open_values(what, None, asked)
 
@@ -170,14 +176,15 @@ def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
         return open_arrays(inputs, target, asked)
     if isinstance(inputs, (dict, set, bytes)) or inputs is None:
         raise InputError(
-            f"what of wn.open must be a name, a path, arrays, a frame or a dataset; got {type(inputs).__name__}."
+            f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset; "
+            f"got {type(inputs).__name__}."
         )
     if target is not None:
         raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
     if is_map_style(inputs) or "torch" in homes:
         return open_torch(inputs, asked)
     raise InputError(
-        "what of wn.open must be a name, a path, arrays, a frame or a dataset with len() and "
+        f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset with len() and "
         f"[position]; got {type(inputs).__name__}."
     )
 
@@ -202,7 +209,9 @@ def _existing(what: str | os.PathLike[str]) -> Path:
 def _open_path(path: Path, asked: OpenRequest) -> Source:
     """Open a path with the adapter that recognises it."""
     if not isinstance(asked.labels, (str, type(None))):
-        raise InputError(f"labels of wn.open must name a column or key of {path}; got {type(asked.labels).__name__}.")
+        raise InputError(
+            f"{of('labels', 'wn.open')} must name a column or key of {path}; got {type(asked.labels).__name__}."
+        )
     try:
         if path.is_dir():
             return _open_folder(path, asked)

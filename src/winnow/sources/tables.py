@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError, InputError, UnknownNameError
+from ..core.parameter_names import of
 from .assembly import OpenRequest
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | 
 
 def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
     if name not in names:
-        raise UnknownNameError.of(f"column in {option} of wn.open for {owner}:", name, names)
+        raise UnknownNameError.of(f"column in {of(option, 'wn.open')} for {owner}:", name, names)
     return name
 
 

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..core import checks
 from ..core.errors import InputError
+from ..core.parameter_names import of
+from ..core.request import Parameter, choice, declared, number, whole
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AUGMENTATIONS", "Recipe", "recipe_of"]
+__all__ = ["AUGMENTATIONS", "How", "MatchIterations", "Recipe", "recipe_of"]
 
 AUGMENTATIONS = ("crop", "flip")
 LEARNING_RATES = {"sgd": 0.05, "adam": 1e-3, "adamw": 1e-3}
 SCHEDULES = ("constant", "cosine", "onecycle")
+
+
+def _augmentations(name: str, owner: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"{of(name, owner)} must be a tuple of words, such as ('flip',); got {value!r}.")
+    return tuple(checks.choice(name, owner, word, AUGMENTATIONS) for word in value)
+
+
+def _device(name: str, owner: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{of(name, owner)} must be 'auto' or the name of a torch device; got {value!r}.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -63,36 +77,28 @@ class Recipe:
     6
     """
 
-    epochs: int = 30
-    batch: int = 128
-    optimizer: str = "adamw"
-    lr: float | None = None
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
-    schedule: str = "cosine"
-    augment: tuple[str, ...] = ()
-    precision: str = "float32"
-    label_smoothing: float = 0.0
-    device: str = "auto"
+    epochs: Annotated[int, whole("Passes over the training set.", low=1)] = 30
+    batch: Annotated[int, whole("Examples per step.", low=1)] = 128
+    optimizer: Annotated[str, choice("Optimiser", LEARNING_RATES)] = "adamw"
+    lr: Annotated[
+        float | None, number("Peak learning rate; the optimiser's usual one if not given.", low=0, open_low=True)
+    ] = None
+    momentum: Annotated[float, number("Momentum of sgd.", low=0, high=1, open_high=True)] = 0.9
+    weight_decay: Annotated[float, number("Weight decay.", low=0)] = 5e-4
+    schedule: Annotated[str, choice("Course of the learning rate", SCHEDULES)] = "cosine"
+    augment: Annotated[
+        tuple[str, ...], Parameter("flip or crop; may be given twice.", _augmentations, kind=list[str], read=tuple)
+    ] = ()
+    precision: Annotated[str, choice("Numbers to train in", ("float32", "bfloat16"))] = "float32"
+    label_smoothing: Annotated[float, number("Probability spread over all classes.", low=0, high=1, open_high=True)] = (
+        0.0
+    )
+    device: Annotated[str, Parameter("Torch device; auto takes a GPU if there is one.", _device)] = "auto"
 
     def __post_init__(self) -> None:
-        checks.integer("epochs", "Recipe", self.epochs, low=1)
-        checks.integer("batch", "Recipe", self.batch, low=1)
-        checks.choice("optimizer", "Recipe", self.optimizer, LEARNING_RATES)
-        if self.lr is not None:
-            checks.number("lr", "Recipe", self.lr, low=0, open_low=True)
-        checks.number("momentum", "Recipe", self.momentum, low=0, high=1, open_high=True)
-        checks.number("weight_decay", "Recipe", self.weight_decay, low=0)
-        checks.choice("schedule", "Recipe", self.schedule, SCHEDULES)
-        if isinstance(self.augment, str) or not isinstance(self.augment, Iterable):
-            raise InputError(f"augment of Recipe must be a tuple of strings, such as ('flip',); got {self.augment!r}.")
-        object.__setattr__(self, "augment", tuple(self.augment))
-        for word in self.augment:
-            checks.choice("augment", "Recipe", word, AUGMENTATIONS)
-        if not isinstance(self.device, str):
-            raise InputError(f"device of Recipe must be 'auto' or the name of a torch device; got {self.device!r}.")
-        checks.choice("precision", "Recipe", self.precision, ("float32", "bfloat16"))
-        checks.number("label_smoothing", "Recipe", self.label_smoothing, low=0, high=1, open_high=True)
+        fields: Callable[..., Recipe] = Recipe
+        for name, one in declared(fields).items():
+            object.__setattr__(self, name, one.checked("Recipe", getattr(self, name)))
 
     def steps(self, size: int) -> int:
         """Return the number of optimiser steps of a training on `size` examples."""
@@ -145,8 +151,17 @@ class Recipe:
 
 def recipe_of(owner: str, recipe: object) -> Recipe:
     """Return the recipe; the default one if None is given."""
-    if recipe is None:
-        return Recipe()
-    if not isinstance(recipe, Recipe):
-        raise InputError(f"recipe of {owner} must be a Recipe; got {type(recipe).__name__}.")
-    return recipe
+    return Recipe() if recipe is None else _recipe("recipe", owner, recipe)
+
+
+def _recipe(name: str, owner: str, value: object) -> Recipe:
+    if not isinstance(value, Recipe):
+        raise InputError(f"{of(name, owner)} must be a Recipe; got {type(value).__name__}.")
+    return value
+
+
+How = Annotated[
+    Recipe | None,
+    Parameter("How to train.", _recipe, plain=Recipe.settings, group=Recipe, owner="Recipe", usual=Recipe),
+]
+MatchIterations = Annotated[float, number("0: same epochs for all arms; 1: same steps.", low=0, high=1)]

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from ...core.errors import InputError, UnknownNameError
 from ...core.files import fingerprint
 from ...core.parquet_columns import parquet_header
 from ...core.progress import track
+from ...core.request import Parameter, Seed, request
 from ...core.run import Run
+from ...sources.openable import Data
 from .pca import SCALES, Blocks, Projection, fit
 from .priors import Prior, understood
 
@@ -35,28 +37,43 @@ OWNER = "relabel.targets"
 WIDEST = 16_384  # largest dimension of a representation: its covariance takes 2 GB
 
 
+def channels(help: str, name: str) -> Parameter:
+    """One number per channel; on the command line with commas between."""
+
+    def read(text: str) -> list[float]:
+        try:
+            return [float(part) for part in text.split(",")]
+        except ValueError:
+            raise InputError(f"--{name} must be numbers with commas between, one per channel; got {text!r}.") from None
+
+    return Parameter(f"{help}, one number per channel, with commas.", kind=str | None, read=read)
+
+
 def targets(
-    source: Source,
+    source: Data,
     prior: Any,
     dim: int,
     scale: str | None = "whiten",
     *,
-    layer: str | None = None,
+    layer: Annotated[
+        str | None, Parameter("Layer whose output to take; what enters the last one if not given.")
+    ] = None,
     weights: str | Path | None = None,
-    size: int | None = None,
-    mean: Sequence[float] | None = None,
-    std: Sequence[float] | None = None,
-    batch: int = 512,
-    seed: int = 0,
+    size: Annotated[int | None, Parameter("Resize images to this many pixels per side for the prior.")] = None,
+    mean: Annotated[Sequence[float] | None, channels("Mean the prior wants", "mean")] = None,
+    std: Annotated[Sequence[float] | None, channels("Standard deviation it wants", "std")] = None,
+    batch: Annotated[int, Parameter("Examples that go through the prior at a time.")] = 512,
+    seed: Seed = 0,
     device: str = "auto",
     out: str | Path | None = None,
+    **opening: Any,
 ) -> Targets:
     """Compute targets for every example from a prior's representations: ReLA-D of Sun et al. 2024.
 
     Parameters
     ----------
     source
-        The examples; labels are not used.
+        The examples, a Source or anything that `wn.open` takes; labels are not used.
     prior
         A torch module, used with its current weights; the name of a network (`timm:NAME`, `torchvision:NAME` or one of
         winnow's); `random`, a randomly initialised network; `raw`, the inputs themselves; or existing embeddings: an
@@ -86,6 +103,8 @@ def targets(
         The parquet file to write. Work in progress is stored next to it, in a folder whose name ends in `.parts`, which
         is removed when the file is complete. Repeating the call after a kill continues; once finished, it loads the
         file.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
@@ -107,6 +126,7 @@ def targets(
     >>> wn.relabel.targets(wn.open("digits"), "random", 16)
     Targets(1438 examples, 16 numbers each)
     """
+    source = request(targets, locals(), OWNER).source
     if not isinstance(scale, str | None) or scale not in SCALES:
         raise UnknownNameError.of(f"scale of {OWNER}", scale, [str(one) for one in SCALES])
     how = {"layer": layer, "weights": weights, "size": size, "mean": mean, "std": std}

@@ -1,0 +1,257 @@
+"""A command made from a verb: its options are the parameters that the verb's signature declares.
+
+    @command("pruning.proof:prune_with_proof", EXAMPLES)
+    def prune(call: Call, as_json: o.Json = False) -> None:
+        proof = call()
+
+The function gets the call that the options describe, and prints what comes of it. Parameters of its own are options
+too: more of them, or others in place of the verb's. The verb is imported when a command's options are needed, so that
+`winnow --help` loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ..core.parameter_names import called
+from ..core.request import Declared, declared, further
+from . import options as o
+
+__all__ = ["Call", "Group", "PlainCommand", "command"]
+
+Handler = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Call:
+    """The call of a verb that the options describe."""
+
+    verb: Callable[..., Any]
+    what: str | None
+    opening: Mapping[str, Any]
+    keywords: Mapping[str, Any]
+    spelled: Mapping[str, str] = field(default_factory=dict)  # the options that open data
+
+    def __call__(self, *positional: Any, **more: Any) -> Any:
+        """Call it, with what the options do not say."""
+        data = () if self.what is None else (self.what,)
+        return self.verb(*data, *positional, **{**self.keywords, **self.opening, **more})
+
+    def data_words(self) -> list[str]:
+        """The data and how they are opened, as words of a command line."""
+        pairs = ((self.spelled[name], str(value)) for name, value in self.opening.items())
+        return [str(self.what), *(word for pair in pairs for word in pair)]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a command and the parameter it stands for."""
+
+    key: str  # unique in the command
+    owner: str
+    declared: Declared
+    group: str = ""  # the parameter of the verb that it helps to make, if not one itself
+
+    @property
+    def spelled(self) -> str:
+        note = self.declared.parameter
+        return "--" + ((note and note.option) or self.declared.name).replace("_", "-")
+
+    def parameter(self) -> inspect.Parameter:
+        """As typer wants it."""
+        note = self.declared.parameter
+        assert note is not None
+        if note.opens:
+            return _parameter(self.key, str, typer.Argument(help=note.help))
+        kind = note.kind or self.declared.annotation
+        several = get_origin(kind) is list or any(get_origin(part) is list for part in get_args(kind))
+        default = None if several else self.declared.default
+        panel = f"Options of the {self.group}" if self.group else None
+        info = typer.Option(self.spelled, help=note.help, rich_help_panel=panel)
+        return _parameter(self.key, kind | None if several else kind, info, default)
+
+
+class Options:
+    """All options of a verb, and how their values become a call."""
+
+    def __init__(self, verb: Callable[..., Any], owner: str, own: Mapping[str, inspect.Parameter]) -> None:
+        self.verb, self.owner, self.own = verb, owner, own
+        self.found = list(self._found())
+
+    def _found(self) -> Iterator[Option]:
+        for name, one in declared(self.verb).items():
+            note = one.parameter
+            if note is None or note.option is None or name in self.own:
+                continue
+            if note.opens or note.group is None:
+                yield Option("data" if note.opens else name, self.owner, one)
+            if note.group is not None:
+                mine = declared(self.verb)
+                for inner, part in declared(note.group).items():
+                    if part.parameter is not None and not (note.opens and inner in mine):
+                        yield Option(f"{name}_{inner}", note.owner, part, name)
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters of the command: data, its own, the verb's, --set and --json."""
+        order = [name for name, one in declared(self.verb).items() if not (one.parameter and one.parameter.opens)]
+        place = {option.key: option.group or option.declared.name for option in self.found}
+        rest = [option.parameter() for option in self.found if option.key != "data"]
+        rest += [one for name, one in self.own.items() if name in order and _typed(one).startswith("--")]
+        word = {name: number for number, name in enumerate(order)}
+        rest.sort(key=lambda one: word.get(place.get(one.name, one.name), len(order)))
+        first = [option.parameter() for option in self.found if option.key == "data"]
+        first += [one for name, one in self.own.items() if one not in rest and name != "as_json"]
+        last = [_parameter("set_", *_split(o.Set), None)] if further(self.verb) == "parameters" else []
+        return [*first, *rest, *last, *(one for name, one in self.own.items() if name == "as_json")]
+
+    def names(self, values: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+        """What messages call the parameters that have options."""
+        owners = [word.format(**values) for word in self.owner.split("|")]
+        found = {(owner, name): _typed(one) for name, one in self.own.items() for owner in owners}
+        for option in self.found:
+            spelled = "DATA" if option.key == "data" else option.spelled
+            found |= {(who, option.declared.name): spelled for who in ([option.owner] if option.group else owners)}
+        return found
+
+    def call(self, values: Mapping[str, Any]) -> Call:
+        """The call that the values of the options describe."""
+        given: dict[str, dict[str, Any]] = {}
+        keywords: dict[str, Any] = {}
+        spelled: dict[str, str] = {}
+        for option in self.found:
+            value, note, name = values.get(option.key), option.declared.parameter, option.declared.name
+            if value is None or note is None or note.opens:
+                continue
+            value = value if note.read is None else note.read(value)
+            (given.setdefault(option.group, {}) if option.group else keywords)[name] = value
+            spelled |= {name: option.spelled} if option.group else {}
+        opening: dict[str, Any] = {}
+        for name, one in declared(self.verb).items():
+            note = one.parameter
+            if note is None or note.group is None or name in self.own:
+                continue
+            parts = given.get(name, {})
+            if note.opens:
+                usual = declared(note.group)
+                opening = {key: value for key, value in parts.items() if value != usual[key].default}
+            else:
+                keywords[name] = note.group(**parts)
+        taken = {option.declared.name: option.spelled for option in self.found}
+        taken |= {name: f"--{name}" for name in (*self.own, *declared(self.verb)) if name not in taken}
+        keywords |= o.parameters(values.get("set_"), taken)
+        return Call(self.verb, values.get("data"), opening, keywords, spelled)
+
+
+class _Flags:
+    """Shows a flag as a flag, without the word for the type of a value it does not take."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, the help option included."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return found
+
+
+class Group(_Flags, TyperGroup):
+    """The commands together."""
+
+
+class PlainCommand(_Flags, TyperCommand):
+    """A command with options of its own only."""
+
+
+class VerbCommand(PlainCommand):
+    """A command whose options are read from the verb when they are first needed."""
+
+    def __init__(self, *args: Any, handler: Handler, home: str, owner: str, **kwargs: Any) -> None:
+        self._handler, self._home, self._owner = handler, home, owner
+        self._params: list[Any] | None = None
+        super().__init__(*args, **kwargs)
+
+    @property
+    def params(self) -> list[Any]:
+        """The options and arguments."""
+        if self._params is None:
+            module, _, name = self._home.partition(":")
+            verb = getattr(importlib.import_module(f"..{module}", __package__), name)
+            made = typer.Typer(add_completion=False)
+            made.command()(_function(self._handler, verb, self._owner))
+            built: Any = typer.main.get_command(made)
+            self._params, self.callback = built.params, built.callback
+        return self._params
+
+    @params.setter
+    def params(self, value: list[Any]) -> None:
+        """Nothing: they are the verb's."""
+
+
+def command(
+    home: str, examples: str, *, owner: str | None = None
+) -> Callable[[Handler], Callable[[typer.Typer], None]]:
+    """Make a command of a verb; what comes back adds it to an app.
+
+    Parameters
+    ----------
+    home
+        Where the verb is, as `module:function` below winnow.
+    examples
+        What to show after the options.
+    owner
+        What messages of the library call the verb; the command's name if not given. May name several, with `|` between,
+        and the command's arguments in braces.
+    """
+
+    def register(handler: Handler) -> Callable[[typer.Typer], None]:
+        def add(app: typer.Typer) -> None:
+            name = handler.__name__
+
+            def made(*args: Any, **kwargs: Any) -> VerbCommand:
+                return VerbCommand(*args, handler=handler, home=home, owner=owner or name, **kwargs)
+
+            def nothing() -> None: ...
+
+            kind: Any = made
+            app.command(name, cls=kind, epilog=examples, help=inspect.getdoc(handler))(nothing)
+
+        return add
+
+    return register
+
+
+def _function(handler: Handler, verb: Callable[..., Any], owner: str) -> Callable[..., None]:
+    """The function that typer calls, with the parameters it is to have."""
+    _, *more = inspect.signature(handler, eval_str=True).parameters.values()
+    own = {one.name: one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in more}
+    found = Options(verb, owner, own)
+
+    def run(**values: Any) -> None:
+        with called(found.names(values)):
+            handler(found.call(values), **{name: values[name] for name in own})
+
+    run.__signature__ = inspect.Signature(found.parameters())  # type: ignore[attr-defined]
+    run.__annotations__ = {}
+    return run
+
+
+def _typed(one: inspect.Parameter) -> str:
+    """What an option or argument of a command's own is called."""
+    argument = any(isinstance(note, typer.models.ArgumentInfo) for note in get_args(one.annotation))
+    return one.name.upper() if argument else f"--{one.name.replace('_', '-')}"
+
+
+def _parameter(name: str, kind: Any, info: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
+
+
+def _split(annotation: Any) -> tuple[Any, Any]:
+    kind, info = get_args(annotation)
+    return kind, info

@@ -1,0 +1,123 @@
+"""Data as a verb takes it: a Source, or anything that `wn.open` takes, with its keywords beside the verb's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from ..artefacts.source import Source
+from ..core.errors import InputError, NotFoundError
+from ..core.parameter_names import called, of
+from ..core.request import Parameter, VerbRequest
+from .open import open as open_source
+
+__all__ = ["Data", "MoreData", "TestData", "as_source", "named_values", "opened_like", "test_sets"]
+
+SHARED = ("labels", "task", "columns", "size", "unreadable")  # what opened the training data opens its test data too
+
+
+def as_source(name: str, owner: str, what: Any, **opening: Any) -> Source:
+    """A Source as it is, and anything else opened.
+
+    Parameters
+    ----------
+    name, owner
+        What messages call the data: parameter and verb.
+    what
+        A Source, or what `wn.open` takes.
+    **opening
+        Keywords of `wn.open`.
+    """
+    if isinstance(what, Source) and not opening:
+        return what
+    with called({("wn.open", "what"): of(name, owner)}):
+        return open_source(what, **opening)
+
+
+def opened_like(asked: VerbRequest, name: str, what: Any, split: str | None = None) -> Source:
+    """More data of the kind that a verb was given: opened as its data were, with the same class numbers.
+
+    Parameters
+    ----------
+    asked
+        The request, its source open already.
+    name
+        What messages call the data.
+    what
+        A Source, or what `wn.open` takes.
+    split
+        The part to take where there are several; all of it where there are none.
+    """
+    if isinstance(what, Source):
+        return what
+    how = _like(asked)
+    try:
+        return as_source(name, asked.verb, what, split=split, **how)
+    except NotFoundError:
+        if split is None:
+            raise
+    return as_source(name, asked.verb, what, **how)
+
+
+def test_sets(asked: VerbRequest) -> Any:
+    """The test data of a verb, opened; None if none are given and the data have no test split of their own."""
+    given = asked.test
+    if isinstance(given, Mapping):
+        return {name: opened_like(asked, f"test set {name!r}", what, "test") for name, what in given.items()}
+    if given is not None:
+        return opened_like(asked, "test", given, "test")
+    if not isinstance(asked.what, str | os.PathLike) or "split" in asked.opening:
+        return None
+    try:
+        return as_source("test", asked.verb, asked.what, split="test", **_like(asked))
+    except NotFoundError:
+        return None
+
+
+def _like(asked: VerbRequest) -> dict[str, Any]:
+    """The keywords that open more data of the same kind."""
+    how = {key: value for key, value in asked.opening.items() if key in SHARED}
+    if not isinstance(how.get("labels"), str | None):
+        del how["labels"]  # given beside the training data, they are the labels of nothing else
+    return {**how, "classes": asked.source.classes or None}
+
+
+def named_values(option: str, texts: list[str] | None) -> dict[str, str] | None:
+    """`name=data` pairs, or data that name themselves by their file; every name once."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals or Path(text).exists():
+            name, value = Path(text).stem, text
+        if name in found:
+            raise InputError(f"{option} names {name!r} twice; tell them apart as name=file.")
+        found[name] = value
+    return found or None
+
+
+Data = Annotated[
+    Any,
+    Parameter(
+        "A built-in name (digits, mnist, fashion-mnist, cifar10), a file or a folder.",
+        as_source,
+        plain=lambda source: source.fingerprint,
+        kind=str,
+        group=open_source,
+        owner="wn.open",
+        opens=True,
+    ),
+]
+MoreData = Annotated[
+    Any, Parameter("Data to measure a tolerance on; a fifth held out if not given.", plain=None, kind=str | None)
+]
+TestData = Annotated[
+    Any,
+    Parameter(
+        "Test data, or name=data for several; the data's own test split if not given.",
+        plain=None,
+        kind=list[str] | None,
+        read=lambda texts: named_values("--test", texts),
+    ),
+]
