@@ -263,7 +263,7 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"expected 'plan' in .*plan\.json; found 'study'"):
         Plan.load(tmp_path)
     (tmp_path / "plan.json").write_text(json.dumps({"winnow": "plan", "advice": []}))
-    with pytest.raises(StoreError, match="found no entry 'policy'"):
+    with pytest.raises(StoreError, match="found no entry 'keep'"):
         Plan.load(tmp_path)
 
 

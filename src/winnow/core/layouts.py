@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -149,6 +148,15 @@ class Tensors:
         """Fields that are no entries."""
         return (*self.arrays, *filter(None, (self.ids, self.group)))
 
+    def _library(self) -> Any:
+        if self.torch:
+            import safetensors.torch
+
+            return safetensors.torch
+        import safetensors.numpy
+
+        return safetensors.numpy
+
     def write(self, made: Saved, path: Path) -> Path:
         """Write every field."""
         tensors = dict(getattr(made, self.group)) if self.group else {}
@@ -161,10 +169,9 @@ class Tensors:
             tensors[self.ids] = np.frombuffer("\n".join(ids.tolist()).encode(), dtype=np.uint8) if text else ids
         if not self.torch:
             tensors = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
-        safetensors = importlib.import_module(f"safetensors.{'torch' if self.torch else 'numpy'}")
         header = {self.header: json.dumps(about, sort_keys=True)} if self.header else None
         with atomic(path) as part:
-            safetensors.save_file(tensors, part, header)
+            self._library().save_file(tensors, part, header)
         return path
 
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:

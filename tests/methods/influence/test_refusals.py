@@ -14,6 +14,8 @@ Y = np.arange(8) % 2
 P = np.full((8, 2), 0.5)
 V = vectors(X, P, Y, 0.1)
 NAN = np.full((8, 2), np.nan)
+ONE_NAN = np.ones((3_000_000, 2), dtype=np.float32)  # more than is looked through at once
+ONE_NAN[-1] = np.nan
 
 REFUSALS = [
     ("no damping", lambda: vectors(X, P, Y, 0), "singular without it"),
@@ -24,11 +26,11 @@ REFUSALS = [
     ("labels beyond the classes", lambda: vectors(X, P, Y + 1, 0.1), "class numbers from 0 to 1"),
     ("labels that are not whole", lambda: vectors(X, P, Y / 2, 0.1), "class numbers"),
     ("outputs that are no probabilities", lambda: vectors(X, 3 * P, Y, 0.1), "must be probabilities"),
-    ("one class", lambda: vectors(X, P[:, :1] * 2, Y * 0, 0.1), "two classes or more"),
+    ("one class", lambda: vectors(X, P[:, :1] * 2, Y * 0, 0.1), "at least two classes"),
     ("NaN features", lambda: vectors(NAN, P, Y, 0.1), "must be finite"),
     ("rows that do not match", lambda: vectors(X, P[:5], Y, 0.1), "must have 8 rows"),
     ("one example", lambda: vectors(X[:1], P[:1], Y[:1], 0.1), "at least two rows"),
-    ("targets of another shape", lambda: vectors(X, P, X[:, 0], 0.1, loss="squared"), "one shape"),
+    ("targets of another shape", lambda: vectors(X, P, X[:, 0], 0.1, loss="squared"), "the same shape"),
     ("unknown loss", lambda: vectors(X, P, Y, 0.1, loss="hinge"), "unknown loss"),
     ("unknown solver", lambda: vectors(X, P, Y, 0.1, solver="choleski"), "unknown solver"),
     ("unknown convention", lambda: vectors(X, P, Y, 0.1, convention="n"), "unknown convention"),
@@ -54,6 +56,12 @@ REFUSALS = [
     ("a cap of everything", lambda: prune_by_bound(V, 1.0, 8), "max_remove of influence.prune_by_bound"),
     ("curvature of one", lambda: prune_by_bound(V, 1.0, 5, least_curvature=1.0), "least_curvature"),
     ("a position twice", lambda: certify(V, [1, 1]), "different positions"),
+    ("a position below", lambda: certify(V, [-1, 3]), "different positions from 0 to 7; got 2 from -1 to 3"),
+    ("one of several beyond", lambda: certify(V, [3, 8]), "different positions from 0 to 7; got 2 from 3 to 8"),
+    ("positions that are no numbers", lambda: certify(V, [0.5]), "different positions"),
+    ("one row", lambda: certify(X[:1], [0]), "two rows"),
+    ("no column", lambda: certify(X[:, :0], [0]), "and a column"),
+    ("one NaN of many rows", lambda: certify(ONE_NAN, [0]), "must be finite"),
     ("a position beyond", lambda: certify(V, [8]), "different positions from 0 to 7"),
     ("all positions", lambda: certify(V, np.arange(8)), "must leave at least one example"),
     ("a fit that starts elsewhere", lambda: fit_head(X, Y, 0.1, start=np.zeros((3, 2))), "must have shape (2, 2)"),
