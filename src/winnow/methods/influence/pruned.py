@@ -97,7 +97,7 @@ def prune_by_count(
     --------
     >>> out = prune_by_count([[1.0], [-1.0], [0.25], [3.0], [-2.0]], remove=2)
     >>> out.removed.tolist(), out.certificate["linear"]
-    ([1, 3, 4], 0.0)
+    ([0, 1], 0.0)
     """
     owner = "influence.prune_by_count"
     began = time.perf_counter()
