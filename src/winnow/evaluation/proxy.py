@@ -52,10 +52,10 @@ def proxy(
     seeds: Retrainings = 5,
     match_iterations: MatchIterations = 0.0,
     random: bool = True,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
-    costs: Mapping[str, Mapping[str, float]] | None = None,
     **opening: Any,
 ) -> ProxyStudy:
     """Search a space of networks on small sets and on the full data, and compare the results.
