@@ -14,6 +14,7 @@ import typer
 import winnow as wn
 from tests.cli.conftest import Said, installed
 from winnow.cli import _run, app
+from winnow.core import registry
 
 pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
 
@@ -58,7 +59,8 @@ def test_version(winnow: Winnow) -> None:
 def test_methods_lists_what_the_registry_holds(winnow: Winnow) -> None:
     found = winnow("methods", "--json").json["methods"]
     names = {(row["kind"], row["name"]) for row in found}
-    assert names == {(m.kind, m.name) for m in [*wn.list_scores(), *wn.list_selectors()]}
+    assert names == {(m.kind, m.name) for kind in registry.KINDS for m in registry.listing(kind)}
+    assert {("score", "el2n"), ("signal", "lpntk"), ("source", "csv"), ("engine", "local")} <= names
     strata = next(row for row in found if row["name"] == "strata")
     assert strata["default_score"] == "aum"
     assert strata["parameters"]["bins"] == 50

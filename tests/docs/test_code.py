@@ -12,9 +12,12 @@ from tests.docs.blocks import ROOT, blocks
 SCORE = """
 import numpy as np
 import winnow as wn
-from tests.conformance.planted import as_task, planted, shuffled
+from winnow.testing.planted import as_task, planted, shuffled
 from winnow.core.errors import InputError
 
+from winnow import testing
+
+testing.check_score("late_loss")
 made = planted()
 scores = wn.score("late_loss", made.signals)
 hard, easy = scores.values[made.hard], scores.values[~made.hard]
@@ -35,8 +38,11 @@ else:
 SELECTOR = """
 import numpy as np
 import winnow as wn
-from tests.conformance.planted import planted, shuffled
+from winnow.testing.planted import planted, shuffled
 
+from winnow import testing
+
+testing.check_selector("spaced")
 made = planted(counts=(90, 40, 11))
 for size in (1, 2, 37, 140, 141):
     for balance in (None, 0.5, 1.0):
@@ -62,6 +68,10 @@ Path("rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
 Path("mixed.jsonl").write_text("\\n".join(map(json.dumps, rows[::-1])))
 source, mixed = (open_json_lines(Path(name), OpenRequest()) for name in ("rows.jsonl", "mixed.jsonl"))
 assert isinstance(source, Source)
+import winnow as wn
+from winnow import testing
+assert wn.open("rows.jsonl").fingerprint == source.fingerprint, "wn.open must find the adapter"
+testing.check_source(lambda: wn.open("rows.jsonl"))
 assert (len(source), source.columns, source.classes) == (20, ("a", "b"), ("x", "y"))
 assert source.fingerprint == mixed.fingerprint, "ids must outlive order"
 assert np.allclose(mixed.fetch(source.ids), source.read(np.arange(20)))
@@ -79,7 +89,7 @@ def run(code: str, folder: Path) -> str:
     """What a script prints when run elsewhere, with the repository's tests at hand and no data set."""
     script = folder / "script.py"
     script.write_text(code)
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    surroundings = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
     surroundings.pop("WINNOW_DATA", None)
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from winnow.engines import Local
 from winnow.planning import comparison_cost as comparing
 from winnow.planning.resources import BLOCKS
 from winnow.planning.workload import counts_of
+from winnow.pruning.rehearsal import made_up
 from winnow.pruning.request import request_of
 
 
@@ -86,7 +86,8 @@ def test_a_slice_is_really_chosen_from(method: str) -> None:
 
 
 def test_made_up_features_share_the_direction_of_their_class() -> None:
-    signals = comparing._made_up(SimpleNamespace(watched=2), 3, 20)  # type: ignore[arg-type]
+    sizes = {"seeds": 2, "models": 0, "epochs": 1, "examples": 60, "classes": 3, "embedding": 4, "projection": 512}
+    signals = made_up("classification", sizes, "test", {"lpntk"})
     rows = signals.array("lpntk")[0].astype(np.float64)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     same = np.equal.outer(signals.labels, signals.labels)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.conformance.planted import as_task, planted
 from winnow.artefacts import Signals
 from winnow.core.errors import WinnowError
 from winnow.scores.score import score
+from winnow.testing.planted import as_task, planted
 
 GOOD = planted(n=12, seeds=1, epochs=5, models=20).signals
 NARROW = Signals(

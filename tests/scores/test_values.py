@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.conformance.planted import planted
 from tests.oracles import scores as oracle
 from winnow.artefacts import Signals
 from winnow.scores.score import score
 from winnow.signals.clusters import spherical_centroids, unit_rows
+from winnow.testing.planted import planted
 
 
 def of_logits(logits, labels, epochs=None, planned=0) -> Signals:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import winnow as wn
-from tests.conformance.planted import planted
 from winnow.methods.influence.observed_head import head_features
 from winnow.methods.influence.pruned import proportional
+from winnow.testing.planted import planted
 
 
 @pytest.fixture(scope="module")

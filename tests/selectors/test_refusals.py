@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.conformance.planted import as_task, planted
 from winnow.artefacts import Scores
 from winnow.core.errors import WinnowError
 from winnow.scores.score import score
 from winnow.selectors.select import select
+from winnow.testing.planted import as_task, planted
 
 GOOD = planted(n=24, seeds=1, epochs=10).signals
 SCORED = score("el2n", GOOD)

@@ -36,9 +36,7 @@ def noise(n: int, shape: tuple[int, int, int], classes: int, seed: int = 0) -> S
 
 def by_id(signals: wn.Signals, name: str) -> dict[str, bytes]:
     """The bits of one array for each id."""
-    from winnow.artefacts.signals import EXAMPLE_AXIS
-
-    values = np.moveaxis(signals.arrays[name], EXAMPLE_AXIS[name], 0)
+    values = np.moveaxis(signals.arrays[name], signals.example_axis(name), 0)
     return {str(i): np.ascontiguousarray(v).tobytes() for i, v in zip(signals.ids, values, strict=True)}
 
 

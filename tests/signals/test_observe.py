@@ -10,10 +10,11 @@ import torch
 import winnow as wn
 from tests.oracles.signals import watch
 from tests.signals.small import Counting, by_id, digits, rows, shuffled
+from winnow.core import registry
 from winnow.core.errors import InputError, NotDefinedError
 from winnow.engines import Local
-from winnow.signals.observe import WANTS
 
+WANTS = tuple(entry.name for entry in registry.listing("signal"))
 QUICK = wn.Recipe(epochs=3, batch=16)
 ONE = Local(workers=1)
 

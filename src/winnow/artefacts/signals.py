@@ -1,18 +1,8 @@
 """Signals: what training or a model revealed about each example.
 
-Arrays by name; the example axis is always the same ids in the same order.
-
-| name | shape | what |
-|---|---|---|
-| `logits` | seeds x epochs x n x classes | outputs in eval mode, without augmentation, after each recorded epoch |
-| `losses` | seeds x epochs x n | loss of that one example |
-| `embeddings` | n x d | representation by a trained or given network |
-| `embeddings_again` | n x d | the same by the next seed's network: how far a score depends on the training |
-| `gradients` | seeds x n x p | loss gradient of that one example, randomly projected unless asked otherwise |
-| `gradient_norms` | seeds x n | exact L2 norm of that gradient, all parameters |
-| `lpntk` | seeds x n x p | lpNTK feature of that example by the trained network, randomly projected |
-| `ensemble_member` | models x n | 1 where the example was in the training set of that model |
-| `ensemble_correct` | models x n | 1 where that model predicts the example's label |
+Arrays by name; the example axis is always the same ids in the same order. The axes of each array are those that its
+signal is registered with (`core.registry.signal`), such as `seeds x epochs x examples x classes` for logits; they are
+saved with the arrays. `winnow methods` lists the signals.
 """
 
 from __future__ import annotations
@@ -25,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.layouts import Tensors
@@ -35,20 +25,7 @@ from .provenance import Provenance
 from .source import TASKS, Task, positions_of
 from .table import Table
 
-__all__ = ["EXAMPLE_AXIS", "Signals"]
-
-# Which axis of each array runs over examples. Arrays with seeds (or models) have them on axis 0.
-EXAMPLE_AXIS = {
-    "logits": 2,
-    "losses": 2,
-    "embeddings": 0,
-    "embeddings_again": 0,
-    "gradients": 1,
-    "gradient_norms": 1,
-    "lpntk": 1,
-    "ensemble_member": 1,
-    "ensemble_correct": 1,
-}
+__all__ = ["Signals"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +37,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     ids
         Ids of the examples, in the order of every array's example axis.
     arrays
-        The observations by name; the table above says which there are and their shapes.
+        The observations by name.
     task
         The source's task.
     labels
@@ -73,6 +50,8 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         How many epochs the training had in all; "after 10 % of training" is counted from it.
     provenance
         Where these signals came from.
+    axes
+        The axes of each array; as registered if not given.
     """
 
     ids: NDArray[Any]
@@ -83,6 +62,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     epochs: tuple[int, ...] = ()
     planned_epochs: int = 0
     provenance: Provenance = field(default_factory=dict)
+    axes: Mapping[str, tuple[str | int, ...]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", checks.frozen(checks.ids("signals", self.ids)))
@@ -104,15 +84,17 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             raise InputError("signals must hold at least one array; got none.")
         arrays = {name: checks.frozen(np.asarray(values), copy=False) for name, values in self.arrays.items()}
         object.__setattr__(self, "arrays", arrays)
+        known = self.axes or {}
+        axes = {name: known[name] if name in known else registry.layout_of(name).axes for name in arrays}
+        object.__setattr__(self, "axes", axes)
         for name, values in arrays.items():
-            if name not in EXAMPLE_AXIS:
-                raise InputError(f"signals know no array {name!r}; known: {', '.join(EXAMPLE_AXIS)}.")
-            axis = EXAMPLE_AXIS[name]
+            axis = self.example_axis(name)
             if values.ndim <= axis or values.shape[axis] != n:
                 raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}.")
             checks.finite(name, "signals", values)
-            if name in ("logits", "losses") and values.shape[1] != len(self.epochs):
-                raise InputError(f"{name} of signals has {values.shape[1]} epochs but epochs names {len(self.epochs)}.")
+            recorded = values.shape[axes[name].index("epochs")] if "epochs" in axes[name] else len(self.epochs)
+            if recorded != len(self.epochs):
+                raise InputError(f"{name} of signals has {recorded} epochs but epochs names {len(self.epochs)}.")
         if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
             raise InputError(
                 f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
@@ -132,12 +114,28 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
         """The array of that name, or an error that says how to observe it."""
         if name not in self.arrays:
-            want = "ensemble" if name.startswith("ensemble") else name
-            how = "wn.embed(source, model)" if name == "embeddings" else f"wn.observe(..., want=({want!r},))"
-            raise NotDefinedError(
-                f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. Get it with {how}."
+            signal = registry.signal_of(name)
+            how = (
+                "no registered signal gives it"
+                if signal is None
+                else f"Get it with wn.observe(..., want=({signal.name!r},))"
             )
+            if signal is not None and "unlabelled" in signal.tasks and signal.when != "data":
+                how = "Get it with wn.embed(source, model)"
+            raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
         return self.arrays[name]
+
+    def axes_of(self, name: str) -> tuple[str | int, ...]:
+        """The axes of an array."""
+        return tuple((self.axes or {})[name])
+
+    def example_axis(self, name: str) -> int:
+        """Which axis of an array runs over examples."""
+        return self.axes_of(name).index("examples")
+
+    def stacked(self, name: str) -> bool:
+        """Whether the first axis of an array runs over seeds, or over the models of an ensemble."""
+        return self.axes_of(name)[0] in registry.STACKED
 
     @property
     def logits(self) -> NDArray[Any]:
@@ -157,7 +155,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     @cached_property
     def seeds(self) -> int:
         """How many seeds (or ensemble models) were observed; 1 for embeddings alone."""
-        counts = [values.shape[0] for name, values in self.arrays.items() if EXAMPLE_AXIS[name] > 0]
+        counts = [values.shape[0] for name, values in self.arrays.items() if self.stacked(name)]
         return min(counts, default=1)
 
     @cached_property
@@ -166,7 +164,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         order = np.argsort(self.ids, kind="stable")
         parts: list[Any] = ["\n".join(map(str, self.ids[order].tolist())).encode(), list(self.epochs)]
         for name in sorted(self.arrays):
-            ordered = np.take(self.arrays[name], order, axis=EXAMPLE_AXIS[name])
+            ordered = np.take(self.arrays[name], order, axis=self.example_axis(name))
             parts += [name, np.ascontiguousarray(ordered).tobytes()]
         return fingerprint(*parts)
 
@@ -176,7 +174,9 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
         """The signals of the examples at these positions."""
-        arrays = {name: np.take(values, positions, axis=EXAMPLE_AXIS[name]) for name, values in self.arrays.items()}
+        arrays = {
+            name: np.take(values, positions, axis=self.example_axis(name)) for name, values in self.arrays.items()
+        }
         labels = None if self.labels is None else self.labels[positions]
         return replace(self, ids=self.ids[positions], arrays=arrays, labels=labels)
 
@@ -188,7 +188,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     def only_seeds(self, which: Sequence[int]) -> Signals:
         """The same examples with just these seeds (and ensemble models)."""
         index = list(which)
-        arrays = {name: values if EXAMPLE_AXIS[name] == 0 else values[index] for name, values in self.arrays.items()}
+        arrays = {name: values[index] if self.stacked(name) else values for name, values in self.arrays.items()}
         return replace(self, arrays=arrays)
 
     def merge(self, other: Signals) -> Signals:
@@ -203,6 +203,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             epochs=dynamic.epochs,
             planned_epochs=dynamic.planned_epochs,
             provenance={"step": "merge", "inputs": [dict(self.provenance), dict(other.provenance)]},
+            axes={**(self.axes or {}), **(lined_up.axes or {})},
         )
 
     @classmethod
@@ -211,12 +212,14 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         first = parts[0]
         lined_up = [first, *(part.take(first.ids) for part in parts[1:])]
         arrays: dict[str, NDArray[Any]] = {}
+        axes: dict[str, tuple[str | int, ...]] = {}
         for part in lined_up:  # arrays without seeds come from whichever part has them
-            arrays |= {name: values for name, values in part.arrays.items() if EXAMPLE_AXIS[name] == 0}
+            arrays |= {name: values for name, values in part.arrays.items() if not part.stacked(name)}
+            axes |= part.axes or {}
         for name in first.arrays:
-            if EXAMPLE_AXIS[name] > 0:
+            if first.stacked(name):
                 arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)
-        return replace(first, arrays=arrays, provenance=provenance)
+        return replace(first, arrays=arrays, provenance=provenance, axes=axes)
 
     def _view(self) -> Table:
         held = sorted(self.arrays.items())

@@ -1,11 +1,16 @@
-"""winnow methods: the scores and selectors there are."""
+"""winnow methods: everything that is registered, by winnow or by another package."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from . import options as o
 from .command import PlainCommand
+
+if TYPE_CHECKING:
+    from ..core.registration import Registration
 
 
 def register(app: typer.Typer) -> None:
@@ -16,34 +21,47 @@ def register(app: typer.Typer) -> None:
 
 
 def methods(as_json: o.Json = False) -> None:
-    """List scores and selectors: what each needs, what it does, who proposed it."""
+    """List signals, scores, selectors, sources, networks and engines: what each needs, what it is, who proposed it."""
     from ..artefacts import Table
-    from ..core.registry import listing
+    from ..core.registry import KINDS, listing
 
-    found = [*listing("score"), *listing("selector")]
+    found: dict[str, list[Registration]] = {kind: list(listing(kind)) for kind in KINDS}
     if as_json:
-        o.say_json(
-            {
-                "methods": [
-                    {
-                        "kind": m.kind,
-                        "name": m.name,
-                        "needs": sorted(m.needs),
-                        "tasks": sorted(m.tasks),
-                        "paper": m.paper,
-                        "summary": m.summary,
-                        "parameters": m.parameters,
-                        "default_score": m.default_score,
-                    }
-                    for m in found
-                ]
-            }
-        )
+        o.say_json({"methods": [_plain(entry) for entries in found.values() for entry in entries]})
         return
-    for kind in ("score", "selector"):
+    for kind, entries in found.items():
         rows = [
-            {kind: m.name, "needs": ", ".join(sorted(m.needs)) or "-", "what it is": m.summary, "paper": m.paper}
-            for m in found
-            if m.kind == kind
+            {
+                kind: e.name,
+                "needs": ", ".join(sorted(e.needs)) or "-",
+                "what it is": e.summary,
+                "from": e.paper or e.package,
+            }
+            for e in entries
         ]
+        if not any(entry.needs for entry in entries):
+            rows = [{key: value for key, value in row.items() if key != "needs"} for row in rows]
         typer.echo(f"{Table(tuple(rows))}\n")
+
+
+def _plain(entry: Registration) -> dict[str, Any]:
+    """What a program may want to know."""
+    from ..core.registration import Signal
+
+    cost = entry.cost_of({})
+    about = {
+        "kind": entry.kind,
+        "name": entry.name,
+        "needs": sorted(entry.needs),
+        "tasks": sorted(entry.tasks),
+        "paper": entry.paper,
+        "summary": entry.summary,
+        "parameters": entry.parameters,
+        "default_score": getattr(entry, "default_score", None),
+        "cost": {"time": cost.time, "memory": cost.memory},
+        "package": entry.package,
+    }
+    if isinstance(entry, Signal):
+        arrays = {name: {"axes": layout.axes, "dtype": layout.dtype} for name, layout in entry.arrays.items()}
+        about |= {"when": entry.when, "arrays": arrays}
+    return about

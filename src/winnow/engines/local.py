@@ -18,18 +18,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, WinnowError
 from ..core.parameter_names import of
-from ..core.request import Parameter, choice, whole
+from ..core.request import Parameter, whole
 from .jobs import Engine
 
-__all__ = ["ENGINES", "Local", "Where", "describe", "engine_of", "named_engine"]
+__all__ = ["Local", "Where", "describe", "engine_of", "named_engine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+@registry.engine(name="local")
 @dataclass(frozen=True)
 class Local:
     """Run tasks on this machine.
@@ -85,9 +86,6 @@ class Local:
         yield from _pooled(function, items, workers, self.threads)
 
 
-ENGINES: dict[str, Callable[..., Engine]] = {"local": Local}
-
-
 def _pooled(
     function: Callable[[T], R], items: Sequence[T], workers: int, threads: int
 ) -> Iterator[tuple[int, R, float]]:
@@ -136,14 +134,14 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def engine_of(owner: str, engine: Any) -> Engine:
-    """Return the engine; this machine if None is given.
+    """Return the engine, or the registered one of that name; this machine if None is given.
 
     Parameters
     ----------
     owner
         The calling function, named in errors.
     engine
-        An engine, the name of one, or None.
+        An engine, the name of a registered one, or None.
 
     Returns
     -------
@@ -159,20 +157,21 @@ def engine_of(owner: str, engine: Any) -> Engine:
 
     Examples
     --------
-    >>> engine_of("observe", None)
-    Local(workers=None, threads=1)
+    >>> engine_of("observe", None) == engine_of("observe", "local")
+    True
     """
     return Local() if engine is None else _engine("engine", owner, engine)
 
 
 def named_engine(
-    engine: Annotated[str | None, choice("Where work runs", ENGINES)] = None,
+    engine: Annotated[str | None, Parameter("Where work runs; winnow methods lists the engines.")] = None,
     workers: Annotated[int | None, whole("Processes; all cores if not given.", low=1)] = None,
 ) -> Engine | None:
     """The engine that the command line names; None if it says nothing."""
     if engine is None and workers is None:
         return None
-    return ENGINES[checks.choice("engine", "Local", engine or "local", ENGINES)](workers=workers)
+    made = _engines()[checks.choice("engine", "Local", engine or "local", _engines())]
+    return cast(Engine, made.function() if workers is None else made.function(workers=workers))
 
 
 def describe(engine: Any) -> dict[str, Any]:
@@ -180,9 +179,13 @@ def describe(engine: Any) -> dict[str, Any]:
     return {"threads": getattr(engine, "threads", 1)}
 
 
+def _engines() -> dict[str, Any]:
+    return {entry.name: entry for entry in registry.listing("engine")}
+
+
 def _engine(name: str, owner: str, engine: Any) -> Engine:
     if isinstance(engine, str):
-        return ENGINES[checks.choice(name, owner, engine, ENGINES)]()
+        return cast(Engine, _engines()[checks.choice(name, owner, engine, _engines())].function())
     if not callable(getattr(engine, "map", None)):
         raise InputError(f"{of(name, owner)} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
     return cast(Engine, engine)

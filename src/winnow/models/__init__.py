@@ -6,9 +6,21 @@ representation and compute it; `Frozen` is a network with a fixed representation
 
 from __future__ import annotations
 
+from . import networks, resnet
 from .build import NETWORKS, build, choose
 from .features import eval_mode, feature_layer, features_of
 from .frozen import Frozen
 from .search_space import small_networks
 
-__all__ = ["NETWORKS", "Frozen", "build", "choose", "eval_mode", "feature_layer", "features_of", "small_networks"]
+__all__ = [
+    "NETWORKS",
+    "Frozen",
+    "build",
+    "choose",
+    "eval_mode",
+    "feature_layer",
+    "features_of",
+    "networks",
+    "resnet",
+    "small_networks",
+]

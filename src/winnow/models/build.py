@@ -5,58 +5,43 @@ Torch's global random state is restored, so that building a model never affects 
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from ..core import checks, seeds
+from ..core import checks, registry, seeds
 from ..core.errors import InputError, UnknownNameError
+from ..core.registration import Network
 from .bridge import LIBRARIES, bridged
 from .features import eval_mode
-from .networks import convnet, lenet5, mlp
-from .resnet import resnet20, resnet56
-from .search_space import smallconv
 from .user_module import copied, made
 from .weight_files import load_weights
 
-__all__ = ["NETWORKS", "Network", "build", "choose"]
+__all__ = ["NETWORKS", "build", "choose"]
 
 LARGEST = 10**9  # weights; more would fill the memory before any check
 
 
-@dataclass(frozen=True)
-class Network:
-    """A reference network: the function that makes it and its default shape."""
+class _Networks(Mapping[str, Network]):
+    """The registered networks by name, as the registry holds them."""
 
-    make: Callable[..., nn.Module]
-    shape: tuple[int, ...]
+    def __getitem__(self, name: str) -> Network:
+        return {entry.name: entry for entry in registry.listing("network")}[name]
 
-    @property
-    def options(self) -> list[str]:
-        """The names of its options."""
-        return [
-            name
-            for name, parameter in inspect.signature(self.make).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        ]
+    def __iter__(self) -> Iterator[str]:
+        return iter(entry.name for entry in registry.listing("network"))
+
+    def __len__(self) -> int:
+        return len(registry.listing("network"))
 
 
-NETWORKS = {
-    "mlp": Network(mlp, (784,)),
-    "lenet5": Network(lenet5, (1, 28, 28)),
-    "convnet": Network(convnet, (3, 32, 32)),
-    "smallconv": Network(smallconv, (3, 32, 32)),
-    "resnet20": Network(resnet20, (3, 32, 32)),
-    "resnet56": Network(resnet56, (3, 32, 32)),
-}
+NETWORKS: Mapping[str, Network] = _Networks()
 
 
 def build(
@@ -74,9 +59,9 @@ def build(
     Parameters
     ----------
     name
-        `mlp`, `lenet5`, `convnet`, `smallconv`, `resnet20`, `resnet56`, `auto`, `torchvision:NAME` or `timm:NAME`;
-        or a torch module, which is copied and reinitialised; or a function without arguments that makes one. Options of
-        winnow's own networks may be part of the name: `convnet:width=16`.
+        A registered network (`winnow methods` lists them), `auto`, `torchvision:NAME` or `timm:NAME`; or a torch
+        module, which is copied and reinitialised; or a function without arguments that makes one. Options of a
+        registered network may be part of the name: `convnet:width=16`.
     classes
         Number of outputs: classes, or the outputs of a regression.
     shape
@@ -124,7 +109,7 @@ def build(
             model = _own(name, fresh, options)
     if weights is not None:
         load_weights(model, weights, label)
-    if size is not None and label.partition(":")[0] not in (*NETWORKS, "auto"):
+    if size is not None and label.partition(":")[0] not in _own_names():
         _try(model, size, classes, label)
     return model
 
@@ -201,14 +186,20 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
             raise UnknownNameError.of(f"option of network {name!r}:", option, network.options or ["(none)"])
     size = network.shape if shape is None else shape
     _fits(network, classes, size, options, written)
-    return network.make(classes, size, **options)
+    made: nn.Module = network.function(classes, size, **options)
+    return made
+
+
+def _own_names() -> set[str]:
+    """Networks that winnow has designed, and need not be tried."""
+    return {"auto", *(entry.name for entry in NETWORKS.values() if entry.package == "winnow")}
 
 
 def _fits(network: Network, classes: int, shape: tuple[int, ...], options: dict[str, Any], name: str) -> None:
     """Raise if a network is too large for memory, by building it without allocating any."""
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
-            weights = sum(p.numel() for p in network.make(classes, shape, **options).parameters())
+            weights = sum(p.numel() for p in network.function(classes, shape, **options).parameters())
     except (RuntimeError, TypeError, OverflowError):  # sizes beyond what torch can represent
         weights = LARGEST + 1
     if weights > LARGEST:

@@ -1,7 +1,7 @@
 """The small reference networks: mlp, lenet5, convnet. Each is a `Sequential` whose last layer is `head`.
 
 A network function takes the number of outputs, the shape of one example and its own options by name; the options are
-read from its signature. To add a network: write such a function here and add a line to `build.NETWORKS`.
+read from its signature. To add a network: write such a function under `@registry.network`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError
 
 __all__ = ["convnet", "image_shape", "lenet5", "mlp"]
 
 
+@registry.network(shape=(784,))
 def mlp(classes: int, shape: tuple[int, ...], *, hidden: Sequence[int] = (256, 128)) -> nn.Module:
     """Layers of ReLU units on the flattened input; without hidden layers, a linear model."""
     if isinstance(hidden, str) or not isinstance(hidden, Sequence):
@@ -33,6 +34,7 @@ def mlp(classes: int, shape: tuple[int, ...], *, hidden: Sequence[int] = (256, 1
     return nn.Sequential(layers)
 
 
+@registry.network(shape=(1, 28, 28))
 def lenet5(classes: int, shape: tuple[int, ...]) -> nn.Module:
     """LeNet-5 with ReLU and max pooling: 61,706 parameters on 1 x 28 x 28 with 10 classes."""
     channels, height, width = image_shape("lenet5", shape, smallest=12)
@@ -56,6 +58,7 @@ def lenet5(classes: int, shape: tuple[int, ...]) -> nn.Module:
     )
 
 
+@registry.network(shape=(3, 32, 32))
 def convnet(classes: int, shape: tuple[int, ...], *, width: int | None = None) -> nn.Module:
     """Four 3 x 3 convolutions with batch norm (w, 2w, 4w, 4w features) and a global average.
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ..core import checks
+from ..core import checks, registry
 from .networks import image_shape
 
 __all__ = ["resnet20", "resnet56"]
@@ -67,11 +67,13 @@ def _group(channels: int, features: int, blocks: int, stride: int) -> nn.Sequent
     return nn.Sequential(first, *(Block(features, features, 1) for _ in range(blocks - 1)))
 
 
+@registry.network(shape=(3, 32, 32), paper="He et al. 2016")
 def resnet20(classes: int, shape: tuple[int, ...], *, width: int = 16) -> nn.Module:
     """ResNet with 20 layers for small images: about 270,000 parameters."""
     return _resnet("resnet20", classes, shape, 3, width)
 
 
+@registry.network(shape=(3, 32, 32), paper="He et al. 2016")
 def resnet56(classes: int, shape: tuple[int, ...], *, width: int = 16) -> nn.Module:
     """ResNet with 56 layers for small images: about 850,000 parameters."""
     return _resnet("resnet56", classes, shape, 9, width)

@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import nn
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError
 from .networks import image_shape
 
@@ -24,6 +24,7 @@ POOLINGS = ("max", "average", "stride")
 NORMS = ("none", "batch")
 
 
+@registry.network(shape=(3, 32, 32))
 def smallconv(
     classes: int,
     shape: tuple[int, ...],

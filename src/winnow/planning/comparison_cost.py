@@ -1,50 +1,97 @@
-"""How long it takes to compare the examples of each class with each other by their lpNTK features.
+"""How long a method takes that compares examples with each other, within each class or all with all.
 
-Redundancy, farthest points and both lpNTK scores do so: with classes of size c their seconds are a c + b c^2 for each
-class. Redundancy by the paper's rule compares all examples with all: everyone is then one group of size n. Two made-up
-slices, of groups as large as is quickly done and half as large, give a and b; where the real groups are no larger, the
-first slice is simply scaled by their number.
+With groups of size c its seconds are a c + b c^2 for each group: the classes where the cost is declared as `class^2`,
+everyone where it is `n^2`. Two made-up slices, of groups as large as is quickly done and half as large, give a and b;
+where the real groups are no larger, the first slice is simply scaled by their number.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Source
+from ..artefacts.source import Task
 from ..core import registry
 from ..core.seeds import stream
+from ..pruning.rehearsal import made_up
 from ..pruning.request import Request
 from ..scores.score import score
 from ..selectors.select import select
-from .workload import USUAL, Counts
+from .workload import Counts
 
-__all__ = ["comparing"]
+__all__ = ["Half", "comparing", "halves_of"]
 
 CLASS, ROWS = 1024, 2048  # examples of a class, and in all, that are quickly compared
 WARM = 24  # examples of a slice that only warms up
+QUICK = 0.1  # seconds below which a slice is timed again
+
+
+@dataclass(frozen=True)
+class Half:
+    """The score or the selector of a method, with its parameters, as the request runs it."""
+
+    method: registry.Method
+    parameters: Mapping[str, Any]
+    task: Task
+    balance: float | None = None
+
+    @property
+    def cost(self) -> registry.Cost:
+        """How its time and memory grow with these parameters."""
+        return self.method.cost_of(self.parameters)
+
+    def slice(self, counts: Counts, rows: int, classes: int, seeds: int = 1) -> Signals:
+        """Made-up signals that it can work on."""
+        sizes = {**counts.sizes, "examples": rows, "classes": classes, "seeds": seeds, "models": counts.members}
+        return made_up(self.task, sizes, "estimate", self.method.needs)
+
+    def seconds(self, signals: Signals, size: int, balance: float | None = None) -> float:
+        """Seconds that it really takes on these signals, to score all or to choose so many."""
+        given: Scores | Signals = signals
+        if "scores" in self.method.needs:
+            noise = stream(0, "estimate", "scores").random(len(signals))
+            given = Scores("made up", signals.ids, noise, None, signals.task, signals.labels, signals.classes)
+        start = time.perf_counter()
+        if self.method.kind == "score":
+            score(self.method.name, signals, **self.parameters)
+        else:
+            beside = signals if isinstance(given, Scores) else None
+            select(self.method.name, given, size=size, balance=balance, signals=beside, **self.parameters)
+        return time.perf_counter() - start
+
+
+def halves_of(request: Request, task: Task) -> list[Half]:
+    """The score, if there is one, and the selector of a request."""
+    given = {"score": request.plan.score_parameters, "selector": request.plan.parameters}
+    return [Half(method, given[kind], task, request.balance) for kind, method in request.plan.methods.items()]
 
 
 def comparing(source: Source, request: Request, counts: Counts) -> float:
-    """Seconds of scoring and selecting by lpNTK features, of any other nothing."""
-    if not counts.tangents or source.labels is None:
-        return 0.0
-    sizes = np.bincount(np.asarray(source.labels, dtype=np.int64))
+    """Seconds of scoring and selecting by what compares examples with each other, of anything else nothing."""
+    return sum(_compared(source, half, counts) for half in halves_of(request, source.task) if half.cost.pairs)
+
+
+def _compared(source: Source, half: Half, counts: Counts) -> float:
+    """Seconds of one half."""
+    labelled = source.task == "classification" and source.labels is not None
+    sizes = np.bincount(np.asarray(source.labels, dtype=np.int64)) if labelled else np.array([counts.n])
     sizes = sizes[sizes > 0]
-    _seconds(request, counts, 2, WARM // 2)
-    if _chosen_parameters(request).get("rule") == "paper":
-        classes = max(2, min(sizes.size, counts.n // 4, ROWS // 4))
+    _seconds(half, counts, 2 if labelled else 1, WARM // 2)
+    if half.cost.time == "n^2" or not labelled:
+        classes = max(2, min(sizes.size, counts.n // 4, ROWS // 4)) if labelled else 1
         each = max(2, min(counts.n, ROWS) // (2 * classes)) * 2  # even, so that half of it is exact
         everyone = np.array([counts.n])
-        return _extrapolated(everyone, classes * each, lambda size: _seconds(request, counts, classes, size // classes))
+        return _extrapolated(everyone, classes * each, lambda size: _seconds(half, counts, classes, size // classes))
     typical = max(2, round(float(np.square(sizes).sum() / sizes.sum())))  # the class that an example is in
     large = min(typical, CLASS)
     classes = max(2, min(sizes.size, ROWS // large))
-    return _extrapolated(sizes, large, lambda size: _seconds(request, counts, classes, size) / classes)
+    return _extrapolated(sizes, large, lambda size: _seconds(half, counts, classes, size) / classes)
 
 
 def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int], float]) -> float:
@@ -59,38 +106,10 @@ def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int]
     return line * n + square * squares
 
 
-def _chosen_parameters(request: Request) -> dict[str, Any]:
-    """What the selector is called with, as `request.choose` does."""
-    return {**request.plan.parameters, **request.parameters}
-
-
-def _seconds(request: Request, counts: Counts, classes: int, each: int) -> float:
+def _seconds(half: Half, counts: Counts, classes: int, each: int) -> float:
     """Seconds for so many made-up classes of so many examples."""
-    signals, plan = _made_up(counts, classes, each), request.plan
-    given: Scores | Signals = signals
-    start = time.perf_counter()
-    if plan.score is not None and "lpntk" in registry.get("score", plan.score).needs:
-        given = score(plan.score, signals)
-    elif plan.score is not None:
-        given = Scores(plan.score, signals.ids, np.zeros(len(signals)), None, "classification", signals.labels)
-    if "lpntk" in registry.get("selector", plan.selector).needs:
-        size = max(1, round(len(signals) * counts.kept / counts.n))
-        beside = signals if isinstance(given, Scores) else None
-        asked = _chosen_parameters(request)
-        select(plan.selector, given, size=size, balance=request.balance, signals=beside, **asked)
-    return time.perf_counter() - start
-
-
-def _made_up(counts: Counts, classes: int, each: int) -> Signals:
-    """Features that share a direction with their class, some more and some less, as real ones do."""
-    rng = stream(0, "estimate", "lpntk")
-    rows, dim = classes * each, USUAL["gradient_dim"]
-    labels = np.arange(rows) % classes
-    array = rng.standard_normal((counts.watched, rows, dim), dtype=np.float32)
-    directions = rng.standard_normal((counts.watched, classes, dim), dtype=np.float32)
-    nearness = rng.uniform(0.3, 1.0, rows).astype(np.float32)[:, None]
-    array *= np.sqrt(1 - nearness**2)
-    array += nearness * directions[:, labels]
-    array *= rng.lognormal(size=rows).astype(np.float32)[:, None]
-    names = tuple(map(str, range(classes)))
-    return Signals(np.arange(rows), {"lpntk": array}, "classification", labels, names)
+    rows = classes * each
+    signals = half.slice(counts, rows, classes if half.task == "classification" else 0, max(1, counts.watched))
+    size = max(1, round(rows * counts.kept / counts.n))
+    found = half.seconds(signals, size, half.balance)
+    return found if found > QUICK else min(found, *(half.seconds(signals, size, half.balance) for _ in range(2)))

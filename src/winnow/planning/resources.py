@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..artefacts import Source
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.request import requested
 from ..core.units import bytes_text, seconds_text
@@ -30,6 +30,7 @@ from ..pruning.request import request_of
 from ..signals.gradients import CHUNK_NUMBERS
 from ..training import Recipe
 from ..training.recipe import recipe_of
+from .comparison_cost import Half, halves_of
 from .pace import Pace, choosing, measured
 from .workload import INSIDE, Counts, counts_of, network_of
 
@@ -39,9 +40,8 @@ OWNER = "estimate"
 LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, where its seconds are given and nothing is measured
 START = 5.0  # seconds in which a worker has imported torch
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process that has hardly begun; of a worker, its libraries shared
-POINT = 36  # bytes that the greediest selector (graph) holds of each number of an embedding
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel, and of what is made of them
-HEADER, TABLE, RECORD = 480, 1500, 120  # bytes of a signals file, a table and a record of a step, beside the numbers
+HEADER, TABLE, RECORD = 580, 1500, 120  # bytes of a signals file, a table and a record of a step, beside the numbers
 ORIGIN = 2750  # bytes that a subset says of the scores, and of the signals, it came from
 DICTIONARY = 1 << 20  # bytes at which a column's dictionary in parquet is full
 
@@ -158,11 +158,13 @@ def estimate(
         pace = next(Local(workers=1, threads=threads).map(measured, [(source, network, how, counts)]))[1]
     else:
         given = seconds_per_example
-        pace = Pace(given, 0.0 if network is None else LOOK * given, GRADIENT * given)
+        look = 0.0 if network is None else LOOK * given
+        once = counts.at("epoch", "trained", "data")
+        pace = Pace(given, look, {e.name: GRADIENT * given if e.cost_of({}).time == "gradient" else look for e in once})
     work, wall = _observing(counts, pace)
     select_seconds = choosing(source, request, counts)
     full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, pace)
-    memory, disk = _memory(counts), _disk(source, counts)
+    memory, disk = _memory(counts, halves_of(request, source.task)), _disk(source, counts)
     spent, saved = sum(work.values()) + select_seconds, full - less
     times = {
         **{f"{name}, all jobs": seconds for name, seconds in work.items()},
@@ -199,8 +201,7 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
         "making ready": passes * n * pace.ready,
         "training": counts.watched * counts.epochs * n * pace.step,
         "recording": counts.watched * counts.epochs * n * pace.look if counts.dynamics else 0.0,
-        "gradients": counts.watched * n * pace.gradient if counts.gradients or counts.tangents else 0.0,
-        "embeddings": counts.embedded * n * pace.look,
+        **_signals(counts, pace),
     }
     member = n * ((1 + INSIDE) * pace.ready + INSIDE * counts.epochs * pace.step + pace.look)
     work = {**seeds, "ensemble": counts.members * member}
@@ -210,29 +211,47 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     return {name: seconds for name, seconds in work.items() if seconds}, wall
 
 
+def _signals(counts: Counts, pace: Pace) -> dict[str, float]:
+    """Seconds of the signals that are computed once per training, or once, all jobs."""
+    found: dict[str, float] = {}
+    for entry in counts.at("epoch", "trained", "data"):
+        times = 1 if entry.when == "data" else counts.watched if entry.stacked else counts.embedded
+        row = "gradients" if entry.cost_of({}).time == "gradient" else entry.name
+        found[row] = found.get(row, 0.0) + times * counts.n * pace.signals[entry.name]
+    return found
+
+
 def _trainings(counts: Counts, recipe: Recipe, factor: float, pace: Pace) -> tuple[float, float]:
     steps = recipe.matched_steps(counts.kept, counts.n, factor)
     return recipe.epochs * counts.n * pace.step, steps * counts.kept / recipe.batches(counts.kept) * pace.step
 
 
-def _memory(counts: Counts) -> dict[str, float]:
+def _memory(counts: Counts, halves: list[Half]) -> dict[str, float]:
     """Bytes of each stage, all processes together; what the caller holds already is not counted."""
     n, many = counts.n, counts.workers > 1
     names = n * (counts.name + counts.label)
     size = max(1, counts.parameters)
     rows = max(1, min(256, CHUNK_NUMBERS // size))
-    gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients or counts.tangents else 0
+    gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients else 0
     network = 16 * size + 8 * counts.batch * counts.activations  # weights, gradients, two moments; a batch both ways
     feeds = counts.held * (2 * INSIDE + 1 if counts.members else 1)
     job = feeds + 2.25 * n * counts.recorded + max(network, gradients) + 6 * names
-    points = POINT * n * counts.dim if counts.embedded else 0
-    points += 2 * counts.signals + BLOCKS if counts.tangents else 0  # seeds side by side, then class by class
+    copies = sum(half.cost.memory * _read(counts, half) for half in halves)
+    copies += BLOCKS if any(half.cost.pairs for half in halves) else 0
     idle = TORCH + counts.workers * WORKER if many else TORCH
     return {
         "observing": idle + counts.held * (2 if many else 1) + counts.signals + counts.workers * job,
         "joining seeds": idle + counts.held + 3 * counts.signals + 6 * names,
-        "scoring and selecting": idle + 4 * counts.signals + 8 * names + points,
+        "scoring and selecting": idle + 4 * counts.signals + 8 * names + copies,
     }
+
+
+def _read(counts: Counts, half: Half) -> int:
+    """Bytes of the arrays that a score or selector reads."""
+    layouts = [registry.layout_of(name) for name in half.method.needs - {"scores"}]
+    many = {"seeds": counts.watched, "models": counts.members}
+    times = (many[str(layout.axes[0])] if layout.stacked else 1 for layout in layouts)
+    return counts.n * sum(layout.bytes(counts.sizes) * k for layout, k in zip(layouts, times, strict=True))
 
 
 def _disk(source: Source, counts: Counts) -> dict[str, float]:

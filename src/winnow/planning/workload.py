@@ -5,25 +5,28 @@ from __future__ import annotations
 import inspect
 import math
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from ..artefacts import Source
+from ..core import registry
 from ..engines import Engine
 from ..engines.local import describe as describe_engine
 from ..models import build, choose
 from ..models.features import eval_mode, features_of
 from ..pruning.request import Request
-from ..selectors.method_string import needs_of
 from ..signals.ensemble import BLOCK, LEFT_OUT
+from ..signals.observation import signals_for
 from ..signals.observe import observe
 from ..training.feed import BUDGET
 
-__all__ = ["INSIDE", "USUAL", "Counts", "counts_of", "network_of"]
+__all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of"]
 
 INSIDE = 1 - LEFT_OUT / BLOCK  # share of the examples that a model of an ensemble trains on
+TRAINED = ("training", "epoch", "trained")  # moments of a signal that is observed while or after training on all
 USUAL = {name: parameter.default for name, parameter in inspect.signature(observe).parameters.items()}
 
 
@@ -35,24 +38,43 @@ class Counts:
     kept: int
     epochs: int
     batch: int
+    entries: tuple[registry.Signal, ...]  # to be observed
     watched: int  # trainings on everything
     members: int  # trainings of the ensemble
-    embedded: int  # passes for embeddings
-    dynamics: bool
-    gradients: bool
-    projected: bool  # or their norms alone
-    tangents: bool  # lpNTK features
-    dim: int
+    embedded: int  # passes for arrays without seeds, such as embeddings
+    sizes: Mapping[str, int]  # of one example in one training, by the name of the axis
     parameters: int
     activations: int  # numbers that the layers give
     example: int
     name: float  # of an id in memory and, as text, on disk
     text: float
     label: int
-    recorded: int  # of one training
-    seeded: int  # of one training, its gradients too
     scored: bool
     workers: int
+
+    def at(self, *moments: str) -> list[registry.Signal]:
+        """The signals that are computed at these moments."""
+        return [entry for entry in self.entries if entry.when in moments]
+
+    def bytes(self, entries: Iterable[registry.Signal], stacked: bool = True) -> int:
+        """Bytes that signals give for one example in one training."""
+        layouts = {name: layout for entry in entries for name, layout in entry.arrays.items()}
+        return sum(layout.bytes(self.sizes) for layout in layouts.values() if layout.stacked == stacked)
+
+    @property
+    def dynamics(self) -> bool:
+        """Whether anything is recorded after each epoch."""
+        return bool(self.at("training"))
+
+    @property
+    def gradients(self) -> bool:
+        """Whether any example gets a gradient of its own."""
+        return any(entry.cost_of({}).time == "gradient" for entry in self.entries)
+
+    @property
+    def recorded(self) -> int:
+        """Bytes that one training records as it goes."""
+        return self.bytes(self.at("training"))
 
     @property
     def held(self) -> int:
@@ -62,7 +84,9 @@ class Counts:
     @property
     def signals(self) -> int:
         """Bytes of everything observed, in memory or in files."""
-        return self.n * (self.watched * self.seeded + self.embedded * 4 * self.dim + 2 * self.members)
+        seen, asked, data = self.at(*TRAINED), self.at("ensemble"), self.at("data")
+        alone = self.embedded * self.bytes(seen, stacked=False) + self.bytes(data, stacked=False) + self.bytes(data)
+        return self.n * (self.watched * self.bytes(seen) + self.members * self.bytes(asked) + alone)
 
     @property
     def jobs(self) -> int:
@@ -84,41 +108,37 @@ def network_of(source: Source, request: Request) -> torch.nn.Module | None:
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:
     """What a request will make of a source."""
-    needs, epochs, seeds = needs_of(request.method.name), request.recipe.epochs, request.seeds
-    classes = source.outputs if source.task == "classification" else 0
-    dynamics = bool(needs & {"logits", "losses"})
-    gradients = bool(needs & {"gradients", "gradient_norms"})
-    tangents = "lpntk" in needs
-    embedded = min(2, seeds) if "embeddings" in needs else 0  # by the first seed's network and by the second's
-    watched = seeds if dynamics or gradients or tangents else embedded
+    needs, epochs, seeds = request.plan.needs, request.recipe.epochs, request.seeds
+    entries = signals_for(tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})))
+    seen = [entry for entry in entries if entry.when in TRAINED]
+    embedded = min(2, seeds) if not all(entry.stacked for entry in seen) else 0  # the first seed's and the second's
+    watched = seeds if any(entry.stacked for entry in seen) else embedded
     if source.task == "unlabelled":
-        dynamics, watched, embedded = False, 0, min(1, len(needs))
-    members = USUAL["ensemble"] if needs & {"ensemble_member", "ensemble_correct"} else 0
-    recorded = 4 * epochs * (1 + classes) if dynamics else 0
-    own = 4 * gradients + 4 * USUAL["gradient_dim"] * (("gradients" in needs) + tangents)
+        watched, embedded = 0, min(1, len(seen))
+    members = USUAL["ensemble"] if any(entry.when == "ensemble" for entry in entries) else 0
     text = 8.0 if source.ids.dtype.kind == "i" else len("\n".join(source.ids.tolist()).encode()) / len(source)
     dim, activations = _sizes(source, network, embedded)
+    sizes = dict.fromkeys(("seeds", "models", "examples"), 1) | {"epochs": epochs, "embedding": dim}
+    sizes |= {
+        "classes": source.outputs if source.task == "classification" else 0,
+        "projection": USUAL["gradient_dim"],
+    }
     return Counts(
         n=len(source),
         kept=kept,
         epochs=epochs,
         batch=min(request.recipe.batch, len(source)),
+        entries=tuple(entries),
         watched=watched,
         members=members,
         embedded=embedded,
-        dynamics=dynamics,
-        gradients=gradients,
-        projected="gradients" in needs,
-        tangents=tangents,
-        dim=dim,
+        sizes=sizes,
         parameters=0 if network is None else sum(p.numel() for p in network.parameters()),
         activations=activations,
         example=source.read(np.zeros(1, dtype=np.int64)).nbytes,
         name=source.ids.dtype.itemsize,
         text=text,
         label=0 if source.labels is None else source.labels.nbytes // len(source),
-        recorded=recorded,
-        seeded=recorded + own,
         scored=request.plan.score is not None and bool(needs),
         workers=workers_of(engine, max(watched, members)),
     )

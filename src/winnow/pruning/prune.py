@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset, record
+from ..core import registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -18,7 +19,6 @@ from ..evaluation.tolerance import Search, smallest_within
 from ..models.identity import Model
 from ..scores.score import score as score_signals
 from ..selectors.balance import Balance
-from ..selectors.method_string import needs_of
 from ..selectors.select import Keep
 from ..signals.embed import embed
 from ..signals.observe import observe
@@ -61,7 +61,8 @@ def prune(
         Instead of `keep`: how much accuracy (or R2) may be lost on validation data. The smallest subset that
         was measured to hold it is returned, or everything if none does.
     method
-        A score, a selector, `score+selector`, or `auto`.
+        A score, a selector, `score+selector`, each with parameters in brackets if wanted, such as
+        `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
     balance
         Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
         classes and None otherwise.
@@ -144,29 +145,39 @@ def chosen_subset(
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
     """Everything the method needs, from one observation; None if it looks at nothing."""
-    needs = needs_of(request.method.name)
-    if source.task == "unlabelled" and (needs or request.balance is not None):
-        model = "raw" if request.model == "auto" else request.model
-        return run.step(
-            "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
-        )
+    needs = request.plan.needs
     if source.task == "regression":
         needs = needs - {"logits"}
     if request.balance is not None and source.task != "classification":
         needs = needs | {"embeddings"}
     if not needs:
         return None
-    want = sorted({"ensemble" if name.startswith("ensemble") else name for name in needs})
-    return observe(
+    embedded = None
+    if source.task == "unlabelled" and "embeddings" in needs:
+        model = "raw" if request.model == "auto" else request.model
+        embedded = run.step(
+            "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
+        )
+        needs = needs - {"embeddings"}
+    want = sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})
+    if not want:
+        return embedded
+    seen = observe(
         source, request.model, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
     )
+    return seen if embedded is None else embedded.merge(seen)
 
 
 def _score(signals: Signals | None, request: Request, run: Run) -> Scores | None:
     name = request.plan.score
     if name is None or signals is None:
         return None
-    scores = run.step(f"score/{name}", Scores, lambda: score_signals(name, signals), file=f"scores/{name}.parquet")
+    scores = run.step(
+        f"score/{name}",
+        Scores,
+        lambda: score_signals(name, signals, **request.plan.score_parameters),
+        file=f"scores/{name}.parquet",
+    )
     if scores.reliability is not None and scores.reliability < UNRELIABLE:
         warnings.warn(
             f"score {name!r} hardly agrees with itself here (rank correlation {scores.reliability:.2f} between halves "

@@ -1,35 +1,54 @@
-"""The rehearsal: score and select once on made-up signals, so that what cannot work is refused before any training."""
+"""Made-up signals of the declared shapes: to rehearse a method before any training, and to forecast what it takes."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..artefacts import Signals, Source
+from ..artefacts.source import Task
+from ..core import registry
 from ..core.seeds import stream
-from ..signals.ensemble import BLOCK, memberships
 
-__all__ = ["made_up_signals"]
+__all__ = ["made_up", "made_up_signals"]
 
 
 def made_up_signals(source: Source, epochs: int) -> Signals:
-    """A few made-up signals in the shape that observing the source would give."""
-    n, kinds = 60, min(5, max(2, len(source.classes)))
-    rng = stream(0, "rehearsal")
-    shapes = {
-        "logits": (2, epochs, n, kinds),
-        "losses": (2, epochs, n),
-        "embeddings": (n, 4),
-        "gradients": (2, n, 4),
-        "gradient_norms": (2, n),
-    }
-    arrays: dict[str, Any] = {name: rng.random(shape) for name, shape in shapes.items()}
-    if source.task != "classification":
-        arrays.pop("logits")
-    else:
-        member = memberships(n, BLOCK, 0)
-        arrays |= {"ensemble_member": member, "ensemble_correct": member, "lpntk": rng.random((2, n, 4))}
-    labels = {"classification": np.arange(n) % kinds, "regression": rng.random(n), "unlabelled": None}[source.task]
-    classes = tuple(map(str, range(kinds))) if source.task == "classification" else ()
-    return Signals(np.arange(n), arrays, source.task, labels, classes, tuple(range(1, epochs + 1)), epochs)
+    """A few made-up examples with every signal that the task has, in the shape that observing the source would give."""
+    kinds = min(5, max(2, len(source.classes))) if source.task == "classification" else 0
+    sizes = {"seeds": 2, "models": 10, "epochs": epochs, "examples": 60, "classes": kinds}
+    return made_up(source.task, {**sizes, "embedding": 4, "projection": 4}, "rehearsal")
+
+
+def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[str] | None = None) -> Signals:
+    """Signals that nobody observed.
+
+    Parameters
+    ----------
+    task
+        The task they pretend to be of.
+    sizes
+        Length of each axis; `classes` 0 for anything but classification.
+    seed
+        A word that names the random stream.
+    only
+        Arrays to make; those of every registered signal that the task has if not given.
+    """
+    n, kinds, epochs = sizes["examples"], sizes["classes"], sizes["epochs"]
+    rng = stream(0, seed)
+    groups = np.arange(n) % max(1, kinds)
+    hardness = rng.random(n)
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in registry.listing("signal"):
+        missing = {name for name in entry.arrays if name not in arrays and (only is None or name in only)}
+        if missing and task in entry.tasks:
+            made = entry.made_up(sizes, groups, hardness, rng)
+            arrays |= {name: values for name, values in made.items() if name in missing}
+    if not arrays:  # a method that looks at nothing still has to know who there is
+        arrays["losses"] = np.zeros((1, epochs, n))
+    labels = {"classification": groups, "regression": rng.random(n), "unlabelled": None}[task]
+    classes = tuple(map(str, range(kinds)))
+    return Signals(np.arange(n), arrays, task, labels, classes, tuple(range(1, epochs + 1)), epochs)

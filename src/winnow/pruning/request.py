@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from ..artefacts import Scores, Signals, Source, Subset
-from ..core import registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest, number
@@ -16,7 +15,7 @@ from ..core.seeds import several
 from ..evaluation.test_sets import exam
 from ..scores.score import score
 from ..selectors.balance import share_of
-from ..selectors.method_string import MethodParts, parse_method
+from ..selectors.method_string import MethodParts, parse_method, with_parameters
 from ..selectors.select import select
 from ..sources.openable import opened_like
 from ..training.recipe import Recipe
@@ -97,23 +96,20 @@ TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # as asked f
 
 def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:
     """The method taken apart, refused before anything is trained if it cannot work on this source."""
-    plan = parse_method(name)
-    methods = [registry.get("selector", plan.selector)]
-    methods += [] if plan.score is None else [registry.get("score", plan.score)]
-    for found in methods:
+    plan = with_parameters(parse_method(name), parameters)
+    for found in reversed(plan.methods.values()):
         if source.task not in found.tasks:
             raise NotDefinedError(
                 f"{found.kind} {found.name!r} of method {name!r} is defined for {' and '.join(sorted(found.tasks))}, "
                 f"and source {source.name!r} is {source.task}."
             )
-    methods[0].check_parameters(parameters)
     return plan
 
 
 def _rehearse(source: Source, request: Request) -> None:
     """Score and select once on a few made-up signals: what cannot work is refused before anything is trained."""
     signals = made_up_signals(source, request.recipe.epochs)
-    scores = None if request.plan.score is None else score(request.plan.score, signals)
+    scores = None if request.plan.score is None else score(request.plan.score, signals, **request.plan.score_parameters)
     choose(signals, signals if scores is None else scores, request, request.keep or 0.5)
 
 
@@ -126,7 +122,7 @@ def choose(signals: Signals | None, given: Signals | Scores, request: Request, k
         balance=request.balance,
         seed=request.seed,
         signals=signals if isinstance(given, Scores) else None,
-        **{**request.plan.parameters, **request.parameters},
+        **request.plan.parameters,
     )
-    about = {"method": request.method.name, "why": request.method.why}
+    about = {"method": request.method.name, "why": request.method.why, **request.plan.stated()}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})

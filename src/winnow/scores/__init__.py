@@ -2,9 +2,9 @@
 
 To add one: write `scores/NAME.py` with a function `NAME(signals, *, parameters)` under
 `@registry.score(needs=..., paper=..., tasks=...)`, with its formula in the docstring, and add its import line here. The
-listing, the docs table, the report and `tests/conformance/test_scores.py` then include it; a slow reference
-implementation belongs in `tests/oracles/scores.py`. Functions may assume what `score.score` has checked: the arrays
-they need exist, the task fits, and labels are within the classes.
+listing, the docs table, the report, `plan` and `winnow.testing` then include it; a slow reference implementation
+belongs in `tests/oracles/scores.py`. Functions may assume what `score.score` has checked: the arrays they need exist,
+the task fits, and labels are within the classes.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from .arithmetic import labels_of
 __all__ = ["class_prototype"]
 
 
-@registry.score(needs={"embeddings"}, paper="Sorscher et al. 2022")
+@registry.score(needs={"embeddings"}, paper="Sorscher et al. 2022", cost=registry.Cost("n classes", memory=9))
 def class_prototype(signals: Signals) -> NDArray[np.float64]:
     """Cosine distance to the mean of its own class.
 

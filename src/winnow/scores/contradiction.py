@@ -12,7 +12,7 @@ from .arithmetic import labels_of
 __all__ = ["contradiction"]
 
 
-@registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)")
+@registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", cost=registry.Cost("class^2", memory=2))
 def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64]:
     """How little its class supports it: 0 full support, 1/2 none, 1 full contradiction.
 

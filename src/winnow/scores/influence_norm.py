@@ -12,7 +12,10 @@ __all__ = ["influence_norm"]
 
 
 @registry.score(
-    needs={"embeddings"}, paper="Koh and Liang 2017; Yang et al. 2023", tasks=("classification", "regression")
+    needs={"embeddings"},
+    paper="Koh and Liang 2017; Yang et al. 2023",
+    tasks=("classification", "regression"),
+    cost=registry.Cost("n classes", memory=9),
 )
 def influence_norm(signals: Signals, *, damping: float = 0.01) -> NDArray[np.float64]:
     """How much removing the example changes a regularised linear head on the embeddings.

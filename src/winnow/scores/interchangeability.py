@@ -12,7 +12,7 @@ from .arithmetic import labels_of
 __all__ = ["interchangeability"]
 
 
-@registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)")
+@registry.score(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", cost=registry.Cost("class^2", memory=2))
 def interchangeability(signals: Signals, *, threshold: float = 0.75) -> NDArray[np.float64]:
     """Minus the number of examples of its class that are interchangeable with it.
 

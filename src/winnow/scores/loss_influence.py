@@ -12,7 +12,10 @@ __all__ = ["loss_influence"]
 
 
 @registry.score(
-    needs={"embeddings"}, paper="Koh and Liang 2017; Yang et al. 2023", tasks=("classification", "regression")
+    needs={"embeddings"},
+    paper="Koh and Liang 2017; Yang et al. 2023",
+    tasks=("classification", "regression"),
+    cost=registry.Cost("n classes", memory=9),
 )
 def loss_influence(
     signals: Signals, *, damping: float = 0.01, folds: int = 5, signed: bool = False

@@ -13,7 +13,10 @@ __all__ = ["prototype"]
 
 
 @registry.score(
-    needs={"embeddings"}, paper="Sorscher et al. 2022", tasks=("classification", "regression", "unlabelled")
+    needs={"embeddings"},
+    paper="Sorscher et al. 2022",
+    tasks=("classification", "regression", "unlabelled"),
+    cost=registry.Cost("n classes", memory=9),
 )
 def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArray[np.float64]:
     """Cosine distance to the nearest k-means centroid.

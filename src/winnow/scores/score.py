@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, record
-from ..artefacts.signals import EXAMPLE_AXIS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.rank_correlation import rank_correlation
@@ -68,9 +67,11 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
     settings = _settings(method, signals, parameters)
     order = np.argsort(signals.ids, kind="stable")
     canonical = _only_needed(method, signals).canonical()
-    again = {}
-    if "embeddings" in method.needs and "embeddings_again" in signals:
-        again = {"embeddings_again": signals.arrays["embeddings_again"][order]}
+    again = {
+        name: np.take(signals.arrays[name + registry.AGAIN], order, axis=signals.example_axis(name))
+        for name in method.needs
+        if name + registry.AGAIN in signals
+    }
     values = np.empty(len(signals))
     values[order] = _computed(method, canonical, settings)
     return Scores(
@@ -164,9 +165,9 @@ def _reliability(
 ) -> float | None:
     """Rank correlation between halves of the seeds; None if there is nothing to compare.
 
-    `again` has the embeddings from the next seed's network, in canonical order, if they were observed.
+    `again` has arrays without seeds (embeddings) from the next seed's network, in canonical order, if observed.
     """
-    if any(EXAMPLE_AXIS[name] > 0 for name in method.needs):
+    if any(signals.stacked(name) for name in method.needs):
         if signals.seeds < 2:
             return None
         try:
@@ -175,8 +176,8 @@ def _reliability(
             )
         except NotDefinedError:  # half an ensemble may leave an example in every subset
             return None
-    elif "embeddings_again" in again:
-        other = replace(signals, arrays={**signals.arrays, "embeddings": again["embeddings_again"]})
+    elif again:
+        other = replace(signals, arrays={**signals.arrays, **again})
         first, second = (_computed(method, seen, settings) for seen in (signals, other))
     elif "seed" in settings:
         first, second = (_computed(method, signals, {**settings, "seed": settings["seed"] + step}) for step in (0, 1))

@@ -2,8 +2,8 @@
 
 To add one: write `selectors/NAME.py` with a function `NAME(pool, size, *, seed=0, parameters)` under
 `@registry.selector(needs=..., paper=..., default_score=...)` and add its import line here. `balance.py` wraps it
-with class or cluster quotas, and `tests/conformance/test_selectors.py` includes it; a slow reference implementation
-belongs in `tests/oracles/selectors.py`. A pool is sorted by id, so all random draws and ties of a selector depend on
+with class or cluster quotas, and `winnow.testing` includes it; a slow reference implementation belongs in
+`tests/oracles/selectors.py`. A pool is sorted by id, so all random draws and ties of a selector depend on
 ids and not on the order of the source; `size` is between 1 and `pool.n`.
 """
 

@@ -15,7 +15,12 @@ from .pool import Choice, Pool
 __all__ = ["graph"]
 
 
-@registry.selector(needs={"scores", "embeddings"}, paper="Maharana et al. 2024 (D2)", default_score="prototype")
+@registry.selector(
+    needs={"scores", "embeddings"},
+    paper="Maharana et al. 2024 (D2)",
+    default_score="prototype",
+    cost=registry.Cost("n^2", memory=9),
+)
 def graph(pool: Pool, size: int, *, seed: int = 0, k: int = 5, gamma: float = 0.1) -> Choice:
     """Pass difficulty along a neighbour graph, then pick greedily, discounting the neighbours of each pick.
 

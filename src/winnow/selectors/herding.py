@@ -11,7 +11,7 @@ from .pool import Choice, Pool
 __all__ = ["herding"]
 
 
-@registry.selector(needs={"embeddings"}, paper="Welling 2009")
+@registry.selector(needs={"embeddings"}, paper="Welling 2009", cost=registry.Cost("n kept", memory=9))
 def herding(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Repeatedly pick the example that brings the running mean closest to the mean of all.
 

@@ -18,7 +18,12 @@ __all__ = ["head_of", "influence", "length_of", "moves_of", "told"]
 TOLD = ("linear", "newton", "corrected", "printed", "random", "curvature", "convention", "damping", "moves", "covers")
 
 
-@registry.selector(needs={"embeddings"}, paper="Yang et al. 2023 (Dataset Pruning, Eq. 4)", tasks=("classification",))
+@registry.selector(
+    needs={"embeddings"},
+    paper="Yang et al. 2023 (Dataset Pruning, Eq. 4)",
+    tasks=("classification",),
+    cost=registry.Cost("n", memory=9),
+)
 def influence(
     pool: Pool,
     size: int,

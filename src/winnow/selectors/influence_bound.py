@@ -11,7 +11,12 @@ from .pool import Choice, Pool
 __all__ = ["influence_bound"]
 
 
-@registry.selector(needs={"embeddings"}, paper="Yang et al. 2023 (Dataset Pruning, Eq. 3)", tasks=("classification",))
+@registry.selector(
+    needs={"embeddings"},
+    paper="Yang et al. 2023 (Dataset Pruning, Eq. 3)",
+    tasks=("classification",),
+    cost=registry.Cost("n", memory=9),
+)
 def influence_bound(
     pool: Pool,
     size: int,

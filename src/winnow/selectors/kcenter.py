@@ -11,7 +11,7 @@ from .pool import Choice, Pool
 __all__ = ["kcenter"]
 
 
-@registry.selector(needs={"embeddings"}, paper="Sener and Savarese 2018")
+@registry.selector(needs={"embeddings"}, paper="Sener and Savarese 2018", cost=registry.Cost("n kept", memory=9))
 def kcenter(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Pick the example farthest from all picked so far, starting with the one nearest to the mean.
 

@@ -6,13 +6,13 @@ import numpy as np
 
 from ..core import checks, registry
 from ..core.seeds import stream
-from .lpntk_rows import class_labels, cluster_ranks, kernel_rows, least_covered
+from .lpntk_rows import class_labels, cluster_ranks, cost_of_rule, kernel_rows, least_covered
 from .pool import Choice, Pool
 
 __all__ = ["lpntk_head"]
 
 
-@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
+@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",), cost=cost_of_rule)
 def lpntk_head(
     pool: Pool,
     size: int,

@@ -12,7 +12,9 @@ from .pool import Choice, Pool
 __all__ = ["lpntk_head_only"]
 
 
-@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
+@registry.selector(
+    needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",), cost=registry.Cost("class^2", memory=2)
+)
 def lpntk_head_only(pool: Pool, size: int, *, seed: int = 0, clusters: float = 0.1, kind: str = "raw") -> Choice:
     """Draw from the largest cluster of each class and leave the tail out.
 

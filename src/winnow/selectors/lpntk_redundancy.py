@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import checks, registry
-from .lpntk_rows import Positions, class_labels, kernel_rows, least_covered
+from .lpntk_rows import Positions, class_labels, cost_of_rule, kernel_rows, least_covered
 from .pool import Choice, Pool
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ RULES = ("cover", "paper")
 HALVINGS = 14  # of the interval in which the cosine is searched
 
 
-@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",))
+@registry.selector(needs={"lpntk"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification",), cost=cost_of_rule)
 def lpntk_redundancy(pool: Pool, size: int, *, seed: int = 0, rule: str = "cover") -> Choice:
     """Remove examples that another of their class covers, by the direction of their gradients.
 

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import registry
 from .pool import Pool
 
 if TYPE_CHECKING:
     from ..methods.lpntk import FarthestPoints, Redundancy
 
-__all__ = ["class_labels", "cluster_ranks", "kernel_rows", "least_covered"]
+__all__ = ["class_labels", "cluster_ranks", "cost_of_rule", "kernel_rows", "least_covered"]
 
 Positions = NDArray[np.int64]
+
+
+def cost_of_rule(rule: str, **_: object) -> registry.Cost:
+    """The paper's rule compares all examples with all, the other those of each class."""
+    return registry.Cost("n^2" if rule == "paper" else "class^2", memory=2)
 
 
 def kernel_rows(pool: Pool) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from .pool import Choice, Pool
 __all__ = ["moderate"]
 
 
-@registry.selector(needs={"embeddings"}, paper="Xia et al. 2023 (Moderate)")
+@registry.selector(needs={"embeddings"}, paper="Xia et al. 2023 (Moderate)", cost=registry.Cost("n", memory=9))
 def moderate(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Keep the examples whose distance to their class's centre is closest to the median of those distances.
 

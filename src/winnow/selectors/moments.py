@@ -35,7 +35,7 @@ class _Settings:
     seed: int
 
 
-@registry.selector(needs={"embeddings"}, paper="Wang et al. 2025", by_group=True)
+@registry.selector(needs={"embeddings"}, paper="Wang et al. 2025", by_group=True, cost=registry.Cost("n", memory=9))
 def moments(
     pool: Pool,
     size: int,

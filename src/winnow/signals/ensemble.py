@@ -7,17 +7,49 @@ block, which independent draws would not guarantee (3 % of examples would be in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.seeds import stream
+from ..training import predict
+from .observation import Look
 
-__all__ = ["BLOCK", "memberships"]
+__all__ = ["BLOCK", "ensemble", "memberships"]
 
 BLOCK = 10
 LEFT_OUT = 3
+LAYOUT = registry.ArrayLayout(("models", "examples"), "uint8")
+
+
+def _made_up(
+    sizes: Mapping[str, int],
+    _labels: NDArray[np.int64],
+    hardness: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> dict[str, NDArray[Any]]:
+    """Memberships as they are drawn; hard examples are right mostly in models that saw them."""
+    member = memberships(sizes["examples"], BLOCK, 0)
+    right = rng.random(member.shape) < np.where(member, 0.99, 1 - 0.9 * hardness)
+    return {"ensemble_member": member, "ensemble_correct": right}
+
+
+@registry.signal(
+    arrays={"ensemble_member": LAYOUT, "ensemble_correct": LAYOUT},
+    when="ensemble",
+    tasks=("classification",),
+    paper="Feldman and Zhang 2020",
+    make_up=_made_up,
+)
+def ensemble(look: Look) -> dict[str, NDArray[Any]]:
+    """Which models of a subset ensemble saw each example, and which get it right."""
+    labels = np.asarray(look.feed.source.labels)[look.feed.order]
+    right = predict(look.model, look.feed, look.what.recipe).argmax(1) == labels
+    return {"ensemble_member": np.asarray(look.member), "ensemble_correct": right.astype(np.uint8)}
 
 
 def memberships(n: int, models: int, seed: int) -> NDArray[np.uint8]:

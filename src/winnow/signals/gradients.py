@@ -14,15 +14,35 @@ import torch
 from numpy.typing import NDArray
 from torch.func import functional_call, grad, vmap
 
+from ..core import registry
 from ..core.errors import NotDefinedError
 from ..models.projection import SparseProjection
 from ..training.feed import Feed
 from ..training.loop import device_of, example_losses
 from ..training.recipe import Recipe
+from .observation import Look
 
-__all__ = ["example_gradients"]
+__all__ = ["example_gradients", "gradient_norms", "gradients"]
 
 CHUNK_NUMBERS = 1 << 25  # per-example gradients held at once, in numbers: 128 MB
+NORMS: dict[str, tuple[str | int, ...]] = {"gradient_norms": ("seeds", "examples")}
+
+
+@registry.signal(arrays=NORMS, when="epoch", cost=registry.Cost("gradient"))
+def gradient_norms(look: Look) -> dict[str, NDArray[Any]]:
+    """Exact length of the loss gradient of each example, all parameters, early in training."""
+    norms, _ = example_gradients(look.model, look.feed, look.what.recipe, None, look.what.seed)
+    return {"gradient_norms": norms}
+
+
+@registry.signal(
+    arrays={**NORMS, "gradients": ("seeds", "examples", "projection")}, when="epoch", cost=registry.Cost("gradient")
+)
+def gradients(look: Look) -> dict[str, NDArray[Any]]:
+    """Loss gradient of each example, randomly projected, and its exact length, early in training."""
+    what = look.what
+    norms, projected = example_gradients(look.model, look.feed, what.recipe, what.gradient_dim, what.seed)
+    return {"gradient_norms": norms, "gradients": cast(NDArray[np.float32], projected)}
 
 
 def example_gradients(

@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 from ..artefacts import Signals, record
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
-from ..core.parameter_names import argument, of
+from ..core.parameter_names import of
 from ..core.request import Observations, Parameter, RunDirectory, Seed, VerbRequest, choice, request, whole
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines import Job, run_jobs
 from ..engines.local import Where
 from ..models import build, choose
 from ..models.identity import Model
@@ -25,15 +24,17 @@ from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
 from .ensemble import memberships
-from .observation import EMBEDDINGS, Observation, observe_ensemble, observe_seed
+from .observation import Observation
+from .observation_jobs import observed
 
-__all__ = ["WANTS", "Mode", "Want", "observe"]
+__all__ = ["Mode", "Want", "observe"]
 
-WANTS = ("logits", "losses", "embeddings", "gradients", "gradient_norms", "lpntk", "ensemble")
 Want = Annotated[
     str | Iterable[str] | None,
     Parameter(
-        f"{', '.join(WANTS[:-1])} or {WANTS[-1]}; may be given several times.", plain=None, kind=list[str] | None
+        "A signal to record, such as logits; winnow methods lists them. May be given several times.",
+        plain=None,
+        kind=list[str] | None,
     ),
 ]
 Mode = Annotated[str, choice("Look after each epoch, or as training goes, which is free", ("eval", "train"))]
@@ -74,11 +75,8 @@ def observe(
     seeds
         How many trainings, or their seeds.
     want
-        Any of `logits` and `losses` (after each epoch), `embeddings` (by the first seed's trained network, and by
-        the second's to tell how reliable scores of them are),
-        `gradients` (projected) and `gradient_norms` (exact), `lpntk` (projected features of the labelled pseudo neural
-        tangent kernel of the trained network), `ensemble` (for memorization); None is `logits`, or `losses` for a
-        regression target.
+        Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. None is `logits`,
+        or `losses` for a regression target.
     mode
         `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
         forward pass; `train` keeps the outputs that training computes anyway.
@@ -129,23 +127,7 @@ def observe(
     with Run.opened(out, {"command": "observe", **settings}) as run:
         held = hold(source)
         key = [source.fingerprint, settings]
-        parts = []
-        if set(what.want) - {"ensemble"}:
-            roles = dict(zip(numbers, EMBEDDINGS, strict=False)) if "embeddings" in what.want else {}
-            alone = not set(what.want) - {"ensemble", "embeddings"}  # embeddings are the first two seeds'
-            jobs = [
-                Job(
-                    f"observe/seed-{number}",
-                    (held, what, number, roles.get(number)),
-                    [*key, number, roles.get(number)],
-                    f"signals/seed-{number}.safetensors",
-                )
-                for number in (list(roles) if alone else numbers)
-            ]
-            parts.append(Signals.stack(run_jobs(run, runner, observe_seed, jobs, Signals, "observing"), {}))
-        if "ensemble" in what.want:
-            parts.append(observe_ensemble(held, what, run, runner, key))
-    found = parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+        found = observed(held, what, numbers, run, runner, key)
     provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
@@ -156,29 +138,34 @@ def _observation(asked: VerbRequest) -> Observation:
     if want is None:
         want = ("losses",) if source.task == "regression" else ("logits",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
+    known = {entry.name: entry for entry in registry.listing("signal")}
     for word in words:
-        checks.choice("want", "observe", word, WANTS)
+        checks.choice("want", "observe", word, tuple(known))
     if not words:
-        raise InputError(f"{of('want', 'observe')} must name at least one of {', '.join(WANTS)}.")
-    if source.task == "unlabelled":
+        raise InputError(f"{of('want', 'observe')} must name at least one of {', '.join(known)}.")
+    if source.task == "unlabelled" and any(known[word].when != "data" for word in words):
         raise NotDefinedError(
             f"observe trains on labels, and source {source.name!r} has none; "
             "wn.embed(source, model) gives signals without labels."
         )
-    if source.task == "regression" and {"logits", "ensemble", "lpntk"} & set(words):
-        raise NotDefinedError(
-            "logits, ensemble and lpntk are defined for classification; for a regression target observe "
-            f"{argument('want', 'observe', ('losses',))}, 'embeddings' or 'gradients'."
-        )
+    for word in words:
+        if source.task not in known[word].tasks:
+            others = [entry.name for entry in known.values() if source.task in entry.tasks]
+            raise NotDefinedError(
+                f"{word} of {of('want', 'observe')} is defined for {' and '.join(sorted(known[word].tasks))}, and "
+                f"source {source.name!r} is {source.task}; observe any of {', '.join(others)}."
+            )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
     epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
-    if "ensemble" in words:
+    if any(known[word].when == "ensemble" for word in words):
         memberships(len(source), asked.ensemble, asked.seed)
-    model = asked.model
-    network = choose(source.shape, source.kind, source.outputs) if isinstance(model, str) and model == "auto" else model
-    build(network, classes=source.outputs, shape=source.shape)  # one that does not fit is refused before any training
+    network = model = asked.model
+    if any(known[word].when != "data" for word in words):
+        auto = isinstance(model, str) and model == "auto"
+        network = choose(source.shape, source.kind, source.outputs) if auto else model
+        build(network, classes=source.outputs, shape=source.shape)  # refused before any training if it does not fit
     return Observation(
         network, recipe, words, asked.mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed
     )

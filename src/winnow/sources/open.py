@@ -1,7 +1,7 @@
 """`wn.open`: open data of any kind. It recognises what it was given and calls the adapter for it.
 
-Paths are recognised by their contents, without configuration, by the tables below. To add a format: write an adapter
-(see `winnow.sources`) and add it to a table.
+Paths are recognised by their contents, without configuration: each adapter is registered with how it recognises what
+it opens, and adapters are asked in the order of their registration. Any package may register more.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Annotated, Any, Literal
 from numpy.typing import ArrayLike
 
 from ..artefacts.source import TASKS, Source, Task
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import DataError, InputError, NotFoundError
 from ..core.parameter_names import of
+from ..core.registration import Adapter
 from ..core.request import Parameter
 from . import builtin, cifar, csv_file, hf, idx, image_folder, npz, parquet
 from .arrays import open_arrays
@@ -29,23 +30,84 @@ from .torch_dataset import is_map_style, open_torch
 
 __all__ = ["open"]
 
-Adapter = Callable[[Path, OpenRequest], Source]
-_FILES: tuple[tuple[tuple[str, ...], Adapter], ...] = (
-    (parquet.ENDINGS, parquet.open_parquet),
-    (csv_file.ENDINGS, csv_file.open_csv),
-    ((".npz", ".npy"), npz.open_npz),
-    (("-ubyte", "-ubyte.gz"), idx.open_idx),
-)
-_FOLDERS: tuple[tuple[Callable[[Path], object], Adapter], ...] = (
-    (hf.is_saved, hf.open_saved),
-    (cifar.cifar_layout, cifar.open_cifar),
-    (idx.idx_files, idx.open_idx),
-    (lambda path: _holds(path, parquet.ENDINGS), parquet.open_parquet),
-    (image_folder.has_images, image_folder.open_image_folder),
-    (lambda path: _holds(path, csv_file.ENDINGS, deep=False), csv_file.open_csv),
-)
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib")
-_READS = "parquet, csv, tsv, npz, npy, idx files, CIFAR batches and folders of images"
+
+
+def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool]:
+    """Whether a folder holds a file with one of these endings."""
+
+    def found(path: Path) -> bool:
+        items = path.rglob("*") if deep else path.iterdir()
+        return any(item.name.lower().endswith(endings) and not item.name.startswith(".") for item in items)
+
+    return found
+
+
+# The order counts for folders: the more special first.
+registry.source(name="hf_folder", reads="saved HF data sets", folder=hf.is_saved)(hf.open_saved)
+registry.source(name="cifar", reads="CIFAR batches", folder=cifar.cifar_layout)(cifar.open_cifar)
+registry.source(name="idx", reads="idx files", endings=("-ubyte", "-ubyte.gz"), folder=idx.idx_files)(idx.open_idx)
+registry.source(name="npz", reads="npz and npy", endings=(".npz", ".npy"))(npz.open_npz)
+registry.source(name="parquet", reads="parquet", endings=parquet.ENDINGS, folder=_holds(parquet.ENDINGS))(
+    parquet.open_parquet
+)
+registry.source(name="image_folder", reads="folders of images", folder=image_folder.has_images)(
+    image_folder.open_image_folder
+)
+registry.source(name="csv", reads="csv and tsv", endings=csv_file.ENDINGS, folder=_holds(csv_file.ENDINGS, deep=False))(
+    csv_file.open_csv
+)
+
+
+def _homes(value: Any) -> set[str]:
+    """The libraries a value's class comes from, told without importing any."""
+    return {kind.__module__.split(".")[0] for kind in type(value).__mro__}
+
+
+@registry.source(name="hf", reads="HF data sets", value=lambda value: "datasets" in _homes(value))
+def _hf(what: Any, asked: OpenRequest) -> Source:
+    """A Dataset of HF datasets, or one split of a DatasetDict."""
+    return hf.open_hf(_apart(what)[0], asked)
+
+
+@registry.source(
+    name="frame",
+    reads="data frames",
+    value=lambda value: _homes(value) & {"pandas", "polars", "pyarrow"} and is_frame(value),
+)
+def _frame(what: Any, asked: OpenRequest) -> Source:
+    """A pandas, polars or arrow table, with the labels in a column or beside it."""
+    return open_frame(*_apart(what), asked)
+
+
+@registry.source(
+    name="arrays",
+    reads="arrays",
+    value=lambda value: isinstance(value, list) or any(hasattr(value, a) for a in ("__array__", "detach", "tocsr")),
+)
+def _arrays(what: Any, asked: OpenRequest) -> Source:
+    """Arrays, tensors, sparse matrices or lists, with the labels beside them."""
+    return open_arrays(*_apart(what), asked)
+
+
+@registry.source(
+    name="torch",
+    reads="torch data sets",
+    value=lambda value: (
+        not isinstance(value, (dict, set, bytes, str)) and (is_map_style(value) or "torch" in _homes(value))
+    ),
+)
+def _torch(what: Any, asked: OpenRequest) -> Source:
+    """A torch map-style dataset: anything with len() and [position]."""
+    inputs, target = _apart(what)
+    if target is not None:
+        raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
+    return open_torch(inputs, asked)
+
+
+def _apart(what: Any) -> tuple[Any, Any]:
+    """Inputs and targets of what was given."""
+    return what if isinstance(what, tuple) else (what, None)
 
 
 def open(  # the name is the public promise
@@ -150,12 +212,10 @@ def _opened(what: Any, asked: OpenRequest) -> Source:
     if isinstance(what, str) and what in builtin.NAMES:
         return builtin.open_builtin(what, asked, _open_path)
     if isinstance(what, (str, os.PathLike)):
-        return _open_path(_existing(what), asked)
-    if isinstance(what, tuple):
-        if len(what) != 2:
-            raise InputError(f"{of('what', 'wn.open')} must be (X, y) if it is a tuple; got {len(what)} items.")
-        return _open_values(*what, asked)
-    return _open_values(what, None, asked)
+        return _open_text(what, asked)
+    if isinstance(what, tuple) and len(what) != 2:
+        raise InputError(f"{of('what', 'wn.open')} must be (X, y) if it is a tuple; got {len(what)} items.")
+    return _open_values(what, asked)
 
 
 def _again(source: Source, asked: OpenRequest) -> Source:
@@ -164,16 +224,12 @@ def _again(source: Source, asked: OpenRequest) -> Source:
     return renamed(source, asked)
 
 
-def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
-    """Open data in memory, recognised by the library it comes from, without importing any."""
-    homes = {kind.__module__.split(".")[0] for kind in type(inputs).__mro__}
-    if "datasets" in homes:
-        return hf.open_hf(inputs, asked)
-    if homes & {"pandas", "polars", "pyarrow"} and is_frame(inputs):
-        return open_frame(inputs, target, asked)
-    array_like = hasattr(inputs, "__array__") or hasattr(inputs, "detach") or hasattr(inputs, "tocsr")
-    if array_like or isinstance(inputs, list):
-        return open_arrays(inputs, target, asked)
+def _open_values(what: Any, asked: OpenRequest) -> Source:
+    """Whatever is in memory, by the first adapter that recognises it."""
+    inputs, target = _apart(what)
+    for adapter in _adapters():
+        if adapter.value is not None and adapter.value(inputs):
+            return _by(adapter, what, asked)
     if isinstance(inputs, (dict, set, bytes)) or inputs is None:
         raise InputError(
             f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset; "
@@ -181,12 +237,31 @@ def _open_values(inputs: Any, target: Any, asked: OpenRequest) -> Source:
         )
     if target is not None:
         raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
-    if is_map_style(inputs) or "torch" in homes:
-        return open_torch(inputs, asked)
     raise InputError(
         f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset with len() and "
         f"[position]; got {type(inputs).__name__}."
     )
+
+
+def _open_text(what: str | os.PathLike[str], asked: OpenRequest) -> Source:
+    """What lies at a path, or what an adapter makes of a text that is none."""
+    try:
+        return _open_path(_existing(what), asked)
+    except NotFoundError:
+        for adapter in _adapters():
+            if adapter.package != "winnow" and adapter.value is not None and adapter.value(what):
+                return _by(adapter, what, asked)
+        raise
+
+
+def _adapters() -> list[Adapter]:
+    return registry.listing("source")
+
+
+def _by(adapter: Adapter, what: Any, asked: OpenRequest) -> Source:
+    """A Source by one adapter."""
+    source: Source = adapter.function(what, asked)
+    return source
 
 
 def _existing(what: str | os.PathLike[str]) -> Path:
@@ -216,25 +291,26 @@ def _open_path(path: Path, asked: OpenRequest) -> Source:
         if path.is_dir():
             return _open_folder(path, asked)
         lower = path.name.lower()
-        for endings, adapter in _FILES:
-            if lower.endswith(endings):
-                return adapter(path, asked)
+        for adapter in _adapters():
+            if adapter.endings and lower.endswith(adapter.endings):
+                return _by(adapter, path, asked)
     except PermissionError as error:
         raise DataError(f"{error.filename or path} cannot be read: permission denied.") from None
     if lower.endswith(_PICKLES):
         raise DataError(f"{path} is a pickle, which can run code; winnow loads none, so save the arrays as npz.")
-    raise DataError(f"{path} has an extension that winnow does not read; it reads {_READS}.")
+    raise DataError(f"{path} has an extension that winnow does not read; it reads {_reads()}.")
 
 
 def _open_folder(path: Path, asked: OpenRequest) -> Source:
-    for recognises, adapter in _FOLDERS:
-        if recognises(path):
-            return adapter(path, asked)
+    for adapter in _adapters():
+        if adapter.folder is not None and adapter.folder(path):
+            return _by(adapter, path, asked)
     names = sorted(item.name for item in path.iterdir())
     seen = f"it holds {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}" if names else "it is empty"
-    raise DataError(f"folder {path} holds nothing winnow reads ({_READS}); {seen}.")
+    raise DataError(f"folder {path} holds nothing winnow reads ({_reads()}); {seen}.")
 
 
-def _holds(path: Path, endings: tuple[str, ...], deep: bool = True) -> bool:
-    found = path.rglob("*") if deep else path.iterdir()
-    return any(item.name.lower().endswith(endings) and not item.name.startswith(".") for item in found)
+def _reads() -> str:
+    """What lies at a path and can be opened, in words."""
+    *most, last = (adapter.reads for adapter in _adapters() if adapter.endings or adapter.folder)
+    return f"{', '.join(most)} and {last}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def mlp():
 @pytest.mark.parametrize("direction", ["error", "s_tilde"])
 @pytest.mark.parametrize(("name", "shape"), [("mlp", (1, 8, 8)), ("lenet5", (1, 28, 28))])
 def test_equals_whole_jacobians(name, shape, direction, monkeypatch):
-    monkeypatch.setattr("winnow.methods.lpntk.predict_forgetting.BATCH", 3)  # several blocks
+    monkeypatch.setattr(sys.modules[predict_forgetting.__module__], "BATCH", 3)  # several blocks
     model, (x, y) = wn.models.build(name, classes=10, shape=shape, seed=1), some(shape, n=7)
     batch = [5, 2, 2, 0]
     change, logits = change_of_logits(model, x, y, batch, 0.3, direction)

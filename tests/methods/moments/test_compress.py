@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -301,7 +303,7 @@ def test_bad_input_is_refused_in_one_sentence(change, words):
 
 
 def test_too_many_moments_are_refused_before_they_are_counted_out(monkeypatch):
-    monkeypatch.setattr("winnow.methods.moments.compress.table", None)
+    monkeypatch.setattr(sys.modules[compress.__module__], "table", None)
     with pytest.raises(InputError, match=r"at most 10000 moments; order 3 in 40 .* makes 12341: .* 100 points is 1\."):
         compress(uniform(2000, 40), 100, 3)
     with pytest.raises(InputError, match=r"makes 308505: not even order 1 fits: reduce them\."):

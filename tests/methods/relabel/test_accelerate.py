@@ -297,7 +297,7 @@ def test_bfloat16_and_other_backbones() -> None:
     [
         ({"method": "bjol"}, UnknownNameError, "method of accelerate 'bjol' (nearest: 'byol')"),
         ({"method": None, "targets": None}, InputError, "method or targets of accelerate must be given"),
-        ({"targets": np.ones((40, 5))}, InputError, "targets of accelerate must be what relabel.targets gives"),
+        ({"targets": np.ones((40, 5))}, InputError, "targets of accelerate must come from relabel.targets"),
         ({"targets": Targets(SOURCE.ids[1:], TARGETS.values[1:])}, InputError, "image 00"),
         ({"source": IMAGES}, InputError, "source of accelerate must be a Source"),
         ({"source": wn.open(np.ones((30, 4)))}, InputError, "must hold at least 2 images"),
@@ -335,7 +335,7 @@ def test_a_start_of_another_training_is_refused() -> None:
     shared = run(None)
     with pytest.raises(InputError, match="with the same seed"):
         run("byol", start=shared, seed=1)
-    with pytest.raises(InputError, match="of the same targets"):
+    with pytest.raises(InputError, match="with the same targets"):
         run("byol", TARGETS.shuffled(0), start=shared)
     for never in (None, 0):
         with pytest.raises(InputError, match="that reached its switch"):

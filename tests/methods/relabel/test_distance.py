@@ -85,7 +85,7 @@ def test_comparison_prefers_what_predicts_the_others() -> None:
     assert found.matrix[1, 0] == representation_distance(HALF, A)
     np.testing.assert_allclose(found.means[0], (found.matrix[0, 1] + found.matrix[0, 2]) / 2)
     assert (found.best, found.decided, found.rows) == ("all", True, 80)
-    assert found.advice.startswith("Take 'all' (")
+    assert found.advice.startswith("Use 'all' (")
     assert "No labels were used" in found.advice
     rows = found.table()
     assert [row["from"] for row in rows] == ["all", "half", "noise"]
@@ -121,7 +121,7 @@ def test_rows_bound_the_work_and_the_seed_decides_them() -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"b": NOISE[:9]}, "a row for each of the same examples; a has 400, b has 9"),
+        ({"b": NOISE[:9]}, "one row for each of the same examples; a has 400, b has 9"),
         ({"a": A[:3], "b": A[:3]}, "at least 4 rows, to fit and to judge; got 3"),
         ({"b": np.ones((400, 2))}, "must differ between examples"),
         ({"b": NOISE[:, 0]}, r"must have 2 dimension\(s\)"),

@@ -73,7 +73,8 @@ def from_model(
 
     Examples
     --------
-    >>> net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2))
+    >>> import torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
     >>> from_model(net, "2", torch.eye(2), [0, 1], damping=0.1).values.shape  # (3 features and a bias) x 2 classes
     (2, 8)
     """

@@ -164,7 +164,7 @@ def prune_by_bound(
     --------
     >>> out = prune_by_bound([[1.0], [-1.0], [0.25], [3.0], [-2.0]], epsilon=0.1, max_remove=3)
     >>> out.removed.tolist(), out.certificate["linear"]
-    ([0, 1], 0.0)
+    ([1, 3, 4], 0.0)
     """
     owner = "influence.prune_by_bound"
     began = time.perf_counter()

@@ -203,7 +203,7 @@ def loss_influence(influence: Influence, features: ArrayLike, probs: ArrayLike, 
     --------
     >>> x = [[1.0], [1.0], [1.0], [1.0]]
     >>> found = vectors(x, [1.5] * 4, [0.0, 1.0, 2.0, 3.0], 0.0, loss="squared")
-    >>> loss_influence(found, [[1.0]], [1.5], [3.0]).round(3).tolist()  # the large targets help
+    >>> loss_influence(found, [[1.0], [1.0]], [1.5, 1.5], [3.0, 3.0]).round(3).tolist()  # the large targets help
     [-0.75, -0.25, 0.25, 0.75]
 
     """

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...core import registry
 from ...core.errors import NotDefinedError
+from ...signals.observation import Look
 from ...training.feed import Feed
 
-__all__ = ["joined_seeds", "tangent_features", "with_length"]
+__all__ = ["joined_seeds", "lpntk", "tangent_features", "with_length"]
 
 CHUNK = 2048  # examples whose inputs are held at a time
+
+
+def _made_up(
+    sizes: Mapping[str, int],
+    labels: NDArray[np.int64],
+    hardness: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> dict[str, NDArray[Any]]:
+    """Features that share a direction with their class, easy ones more and hard ones less, as real ones do."""
+    seeds, rows, dim = sizes["seeds"], sizes["examples"], sizes["projection"]
+    array = rng.standard_normal((seeds, rows, dim), dtype=np.float32)
+    directions = rng.standard_normal((seeds, int(labels.max()) + 1, dim), dtype=np.float32)
+    nearness = (1 - 0.7 * hardness).astype(np.float32)[:, None]
+    array *= np.sqrt(1 - nearness**2)
+    array += nearness * directions[:, labels]
+    array *= rng.lognormal(size=rows).astype(np.float32)[:, None]
+    return {"lpntk": array}
+
+
+@registry.signal(
+    arrays={"lpntk": ("seeds", "examples", "projection")},
+    tasks=("classification",),
+    cost=registry.Cost("gradient"),
+    paper="Guo et al. 2024 (lpNTK)",
+    make_up=_made_up,
+)
+def lpntk(look: Look) -> dict[str, NDArray[Any]]:
+    """Feature of each example in the labelled pseudo neural tangent kernel of the trained network, projected."""
+    return {"lpntk": tangent_features(look.model, look.feed, look.what.gradient_dim, look.what.seed)}
 
 
 def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) -> NDArray[np.float32]:

@@ -4,26 +4,36 @@ Each example has a hidden hardness h. Easy ones (h below .35) are learned within
 margin, lie near the centre of their class, and are right even in models that never saw them. Hard ones (h above
 .65) are learned late, flip for as long as they are watched, lie far out, and are right mostly where they were
 trained on. Their lpNTK features point away from that of their class, where those of easy ones lie close together.
-Seeds share the hardness and nothing else, so halves of the seeds must agree.
+Seeds share the hardness and nothing else, so halves of the seeds must agree. Arrays of other packages' signals are made
+up as those signals say (`make_up`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winnow.artefacts import Signals
+from ..artefacts import Signals
+from ..artefacts.source import Task
+from ..core import registry
+
+__all__ = ["Planted", "as_task", "planted", "shuffled"]
 
 
 @dataclass(frozen=True)
 class Planted:
+    """Signals, and which of their examples are hard."""
+
     signals: Signals
     hard: NDArray[np.bool_]
 
 
-def _logits(rng, labels, hardness, classes, epochs):
+def _logits(
+    rng: np.random.Generator, labels: NDArray[np.int64], hardness: NDArray[np.float64], classes: int, epochs: int
+) -> NDArray[np.float64]:
     """One seed's logits: epochs x n x classes."""
     n = labels.size
     rival = (labels + 1 + rng.integers(classes - 1, size=n)) % classes
@@ -37,10 +47,11 @@ def _logits(rng, labels, hardness, classes, epochs):
     return out
 
 
-def _losses(logits, labels):
+def _losses(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Cross-entropy of each example: epochs x n."""
     top = logits.max(axis=-1)
     total = np.log(np.exp(logits - top[..., None]).sum(axis=-1)) + top
-    return total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0]
+    return np.asarray(total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0])
 
 
 def planted(
@@ -67,6 +78,21 @@ def planted(
     apart = np.random.default_rng([seed, 1]).normal(size=(seeds, n, 12)) * (0.02 + 0.6 * hardness**2)[None, :, None]
     chance = np.where(member, 0.99, 1 - 0.9 * hardness)
     ids = np.array([f"x{number:05d}" for number in rng.permutation(n)])
+    arrays: dict[str, NDArray[Any]] = {
+        "logits": logits,
+        "losses": losses,
+        "embeddings": points.astype(np.float32),
+        "gradients": gradients.astype(np.float32),
+        "gradient_norms": np.sqrt(np.square(gradients).sum(axis=2)).astype(np.float32),
+        "lpntk": (np.eye(max(classes, 12))[labels, :12] + apart).astype(np.float32),
+        "ensemble_member": member.astype(np.uint8),
+        "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8),
+    }
+    sizes = {"seeds": seeds, "models": models, "epochs": epochs, "examples": n, "classes": classes}
+    sizes |= {"embedding": points.shape[1], "projection": 12}
+    for entry in registry.listing("signal"):
+        if not entry.arrays.keys() <= arrays.keys() and "classification" in entry.tasks:
+            arrays = {**entry.made_up(sizes, labels, hardness, np.random.default_rng([seed, 2])), **arrays}
     return Planted(
         Signals(
             ids=ids,
@@ -76,36 +102,25 @@ def planted(
             epochs=tuple(range(1, epochs + 1)),
             planned_epochs=epochs,
             provenance={"step": "planted", "seed": seed},
-            arrays={
-                "logits": logits,
-                "losses": losses,
-                "embeddings": points.astype(np.float32),
-                "gradients": gradients.astype(np.float32),
-                "gradient_norms": np.sqrt(np.square(gradients).sum(axis=2)).astype(np.float32),
-                "lpntk": (np.eye(max(classes, 12))[labels, :12] + apart).astype(np.float32),
-                "ensemble_member": member.astype(np.uint8),
-                "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8),
-            },
+            arrays=arrays,
         ),
         hard,
     )
 
 
-def as_task(made: Signals, task: str) -> Signals:
+def as_task(made: Signals, task: Task) -> Signals:
     """The same examples as regression or unlabelled signals, with the arrays that make sense there."""
     if task == "classification":
         return made
-    dropped = {
-        "regression": ("logits", "lpntk", "ensemble_member", "ensemble_correct"),
-        "unlabelled": ("losses", "gradients", "gradient_norms", "lpntk", "ensemble_member", "ensemble_correct"),
-    }[task]
+    kept = {name for entry in registry.listing("signal") if task in entry.tasks for name in entry.arrays}
+    kept = kept | {"logits"} if task == "unlabelled" else kept - {"logits"}  # a network may be asked without labels
     labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
     return replace(
         made,
         task=task,
         labels=labels,
         classes=(),
-        arrays={name: values for name, values in made.arrays.items() if name not in dropped},
+        arrays={name: values for name, values in made.arrays.items() if name in kept},
     )
 
 

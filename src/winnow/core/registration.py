@@ -1,0 +1,229 @@
+"""What a registered method says about itself: needs, parameters, tasks, cost, and, for a signal, its arrays.
+
+`registry` holds these values; `observe`, the rehearsal, `plan`, the command line, the docs and `winnow.testing` read
+them and know no method by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, UnknownNameError
+
+__all__ = [
+    "ALL_TASKS",
+    "AGAIN",
+    "AXES",
+    "Adapter",
+    "Cost",
+    "Kind",
+    "ArrayLayout",
+    "Method",
+    "Registration",
+    "STACKED",
+    "Signal",
+]
+
+Kind = Literal["signal", "score", "selector", "source", "network", "engine"]
+Moment = Literal["data", "training", "epoch", "trained", "ensemble"]
+Arrays = Mapping[str, NDArray[Any]]
+MakeUp = Callable[[Mapping[str, int], NDArray[np.int64], NDArray[np.float64], np.random.Generator], Arrays]
+
+ALL_TASKS = ("classification", "regression", "unlabelled")
+AXES = ("seeds", "models", "epochs", "examples", "classes", "embedding", "projection")
+STACKED = ("seeds", "models")  # axes along which several trainings are put together
+GROWTHS = ("once", "n", "n classes", "n kept", "class^2", "n^2", "look", "gradient")
+AGAIN = "_again"  # ends the name of an array that the second seed's network gives once more
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How time and memory grow.
+
+    Parameters
+    ----------
+    time
+        Of a score or selector: `once` looks at everything once and sorts, which is not worth timing; `n`, `n classes`
+        and `n kept` grow with the examples, and with the classes or the examples kept too; `class^2` compares all
+        examples of each class with each other, `n^2` all with all. Of a signal: `look` is a forward pass per example,
+        `gradient` a backward pass of its own per example.
+    memory
+        How many copies of the arrays it needs are held at its peak, besides the signals themselves.
+    """
+
+    time: str = "once"
+    memory: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.time not in GROWTHS:
+            raise UnknownNameError.of("time of Cost", self.time, GROWTHS)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether examples are compared with each other."""
+        return self.time in ("class^2", "n^2")
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """The shape of an array of Signals.
+
+    Parameters
+    ----------
+    axes
+        One word of `AXES`, or a fixed length, per axis. `examples` is among them; `seeds` or `models` comes first.
+        Without either, the array is that of the first seed's network alone.
+    dtype
+        The type of its numbers.
+    """
+
+    axes: tuple[str | int, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        known = all(axis in AXES or (isinstance(axis, int) and axis > 0) for axis in self.axes)
+        if not known or self.axes.count("examples") != 1 or any(axis in STACKED for axis in self.axes[1:]):
+            raise InputError(
+                f"axes of an array must be lengths or words of {', '.join(AXES)}, 'examples' once, 'seeds' or 'models' "
+                f"first; got {self.axes}."
+            )
+
+    @property
+    def example_axis(self) -> int:
+        """Which axis runs over examples."""
+        return self.axes.index("examples")
+
+    @property
+    def stacked(self) -> bool:
+        """Whether the first axis runs over trainings."""
+        return self.axes[0] in STACKED
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape, given the length of each named axis."""
+        return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
+
+    def bytes(self, sizes: Mapping[str, int]) -> int:
+        """Bytes of the whole array."""
+        return math.prod(self.shape(sizes)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What every kind has: a name, a function or class, and what is known about it."""
+
+    kind: Kind
+    name: str
+    function: Callable[..., Any]
+    needs: frozenset[str] = frozenset()
+    paper: str = ""
+    tasks: frozenset[str] = frozenset(ALL_TASKS)
+    cost: Cost | Callable[..., Cost] = field(default_factory=Cost)
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+    @property
+    def package(self) -> str:
+        """The package it comes from: `winnow`, or someone else's."""
+        return self.function.__module__.partition(".")[0]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters by name and their defaults: those of a function that can only be given by name."""
+        made = isinstance(self.function, type)
+        return {
+            name: parameter.default
+            for name, parameter in inspect.signature(self.function).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY or made
+        }
+
+    def check_parameters(self, given: Iterable[str]) -> None:
+        """Refuse a parameter the method does not have."""
+        known = self.parameters
+        for name in given:
+            if name not in known:
+                raise UnknownNameError.of(f"parameter of {self.kind} {self.name!r}:", name, known or ["(none)"])
+
+    def cost_of(self, parameters: Mapping[str, Any]) -> Cost:
+        """The cost with these parameters, the others at their defaults."""
+        return self.cost if isinstance(self.cost, Cost) else self.cost(**{**self.parameters, **parameters})
+
+
+@dataclass(frozen=True)
+class Method(Registration):
+    """A registered score or selector."""
+
+    default_score: str | None = None
+    by_group: bool = False
+
+
+@dataclass(frozen=True)
+class Network(Registration):
+    """A registered network: the function that makes it and the shape of an example it has in mind."""
+
+    shape: tuple[int, ...] = ()
+
+    @property
+    def options(self) -> list[str]:
+        """Names of its options."""
+        return list(self.parameters)
+
+
+@dataclass(frozen=True)
+class Adapter(Registration):
+    """A registered adapter, and how it recognises what it opens; `registry.source` says what each means."""
+
+    reads: str = ""
+    endings: tuple[str, ...] = ()
+    folder: Callable[[Any], object] | None = None
+    value: Callable[[Any], object] | None = None
+
+
+@dataclass(frozen=True)
+class Signal(Registration):
+    """A registered signal: the arrays it gives, and when they are computed."""
+
+    arrays: Mapping[str, ArrayLayout] = field(default_factory=dict)
+    when: Moment = "trained"
+    make_up: MakeUp | None = None
+
+    @property
+    def stacked(self) -> bool:
+        """Whether every training gives its own arrays, or the first two do."""
+        return any(layout.stacked for layout in self.arrays.values())
+
+    def made_up(
+        self,
+        sizes: Mapping[str, int],
+        labels: NDArray[np.int64],
+        hardness: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> dict[str, NDArray[Any]]:
+        """Arrays of the declared shapes, for rehearsals and forecasts; those with an axis of length 0 are left out."""
+        shapes = {name: layout.shape(sizes) for name, layout in self.arrays.items()}
+        wanted = [name for name, shape in shapes.items() if all(shape)]
+        if self.make_up is not None:
+            made = self.make_up(sizes, labels, hardness, rng)
+            return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted}
+        noise = {name: rng.random(shapes[name], dtype=np.float32) for name in wanted}
+        return {name: _as_type(values, self.arrays[name].dtype) for name, values in noise.items()}
+
+
+def _as_type(noise: NDArray[np.float32], dtype: str) -> NDArray[Any]:
+    """Noise in [0, 1) as numbers of a type; whole ones become zeros and ones."""
+    return (2 * noise if np.dtype(dtype).kind in "iub" else noise).astype(dtype)
+
+
+def check_moment(moment: str) -> None:
+    """Refuse a moment that observing does not have."""
+    if moment not in get_args(Moment):
+        raise UnknownNameError.of("when of a signal", moment, get_args(Moment))

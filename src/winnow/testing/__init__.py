@@ -1,0 +1,129 @@
+"""The conformance suite: what winnow asks of its own scores, selectors, signals, sources and engines, for anyone's.
+
+In a test of your package:
+
+    import pytest
+    from winnow import testing
+
+    @pytest.mark.parametrize(("name", "check"), testing.conformance("my_score", "my_selector"))
+    def test_conformance(name, check):
+        check()
+
+or all at once, `testing.check_score("my_score")`. A check that cannot hold for a method, such as `higher_is_harder`
+for random numbers, is named in `excepting`. Nothing here needs pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from ..artefacts import Source
+from ..core import registry
+from ..core.errors import UnknownNameError
+from ..engines import Engine, engine_of
+from .place_checks import checks_of_engine, checks_of_source
+from .planted import Planted, planted
+from .score_checks import checks_of_score
+from .selector_checks import checks_of_selector
+from .signal_checks import checks_of_signal
+
+__all__ = [
+    "Planted",
+    "check_all",
+    "check_engine",
+    "check_score",
+    "check_selector",
+    "check_signal",
+    "check_source",
+    "conformance",
+    "planted",
+]
+
+Checks = dict[str, Callable[[], None]]
+_OF: dict[registry.Kind, Callable[[str], Checks]] = {
+    "signal": checks_of_signal,
+    "score": checks_of_score,
+    "selector": checks_of_selector,
+    "engine": lambda name: checks_of_engine(engine_of("check_engine", name)),
+}
+
+
+def conformance(
+    *names: str,
+    package: str | None = None,
+    kinds: Collection[registry.Kind] = tuple(_OF),
+    excepting: Collection[str] = (),
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The checks of registered signals, scores, selectors and engines, one by one.
+
+    Parameters
+    ----------
+    names
+        Which; all if none is named.
+    package
+        Only what this package registers.
+    kinds
+        Only these kinds.
+    excepting
+        Checks to leave out, by name (`higher_is_harder`) or for one method (`score-random-higher_is_harder`).
+
+    Yields
+    ------
+    tuple
+        An id, such as `score-el2n-higher_is_harder`, and a function that raises AssertionError if it does not hold.
+    """
+    found = [entry for kind in kinds for entry in registry.listing(kind) if package is None or entry.package == package]
+    for name in names:
+        if name not in {entry.name for entry in found}:
+            raise UnknownNameError.of("method to check", name, {entry.name for entry in found})
+    for entry in found:
+        if not names or entry.name in names:
+            for what, check in _OF[entry.kind](entry.name).items():
+                label = f"{entry.kind}-{entry.name}-{what}"
+                if what not in excepting and label not in excepting:
+                    yield label, check
+
+
+def check_all(package: str, *, excepting: Collection[str] = ()) -> int:
+    """Check every signal, score, selector and engine that a package registers; how many checks there were."""
+    return _run(dict(conformance(package=package, excepting=excepting)))
+
+
+def check_signal(name: str, *, excepting: Collection[str] = ()) -> int:
+    """Check a registered signal; it is observed on a few made-up rows."""
+    return _run(checks_of_signal(name), excepting)
+
+
+def check_score(name: str, *, excepting: Collection[str] = ()) -> int:
+    """Check a registered score on planted signals, of which it is known which examples are hard."""
+    return _run(checks_of_score(name), excepting)
+
+
+def check_selector(name: str, *, excepting: Collection[str] = ()) -> int:
+    """Check a registered selector on planted signals."""
+    return _run(checks_of_selector(name), excepting)
+
+
+def check_source(open_: Callable[[], Source], *, excepting: Collection[str] = ()) -> int:
+    """Check an adapter by a function that opens something small, such as `lambda: wn.open("few.xyz")`."""
+    return _run(checks_of_source(open_), excepting)
+
+
+def check_engine(engine: Engine | str | Any, *, excepting: Collection[str] = ()) -> int:
+    """Check an engine, or the registered one of that name."""
+    return _run(checks_of_engine(engine_of("check_engine", engine)), excepting)
+
+
+def _run(checks: Checks, excepting: Collection[str] = ()) -> int:
+    """Run checks; the first that fails says which it is."""
+    for name in excepting:
+        if name not in checks:
+            raise UnknownNameError.of("check", name, checks)
+    wanted = {name: check for name, check in checks.items() if name not in excepting}
+    for name, check in wanted.items():
+        try:
+            check()
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+    return len(wanted)

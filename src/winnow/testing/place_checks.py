@@ -1,0 +1,112 @@
+"""What every source and every engine promises: where examples come from, and where work runs."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..artefacts import Source
+from ..artefacts.source import TASKS
+from ..core.errors import InputError
+from ..core.seeds import stream
+from ..engines.jobs import Engine
+from .expect import refused
+
+__all__ = ["checks_of_engine", "checks_of_source"]
+
+
+def _examples_by_id(open_: Callable[[], Source]) -> None:
+    source = open_()
+    assert isinstance(source, Source), f"an adapter must give a Source; got {type(source).__name__}"
+    n = len(source)
+    assert n > 0
+    assert len(set(source.ids.tolist())) == n, "ids must be unique"
+    some = source.ids[:: max(1, n // 5)]
+    everything = source.read(np.arange(n))
+    assert everything.shape == (n, *source.shape)
+    positions = [source.ids.tolist().index(identity) for identity in some.tolist()]
+    assert np.array_equal(source.fetch(some), everything[positions]), "fetch must give the examples of the ids"
+    assert np.array_equal(source.read(np.array([n - 1, 0])), everything[[n - 1, 0]]), "read must follow the positions"
+
+
+def _says_its_task(open_: Callable[[], Source]) -> None:
+    source = open_()
+    assert source.task in TASKS
+    assert (source.labels is None) == (source.task == "unlabelled")
+    if source.labels is not None:
+        assert len(source.labels) == len(source)
+    if source.task == "classification":
+        assert set(np.asarray(source.labels).tolist()) <= set(range(len(source.classes)))
+
+
+def _same_data_same_fingerprint(open_: Callable[[], Source]) -> None:
+    first, second = open_(), open_()
+    assert first.fingerprint == second.fingerprint
+    assert np.array_equal(first.ids, second.ids)
+    mixed = first.at(np.random.default_rng(0).permutation(len(first)))
+    assert mixed.fingerprint == first.fingerprint, "the order must play no part"
+
+
+def _reaches_a_worker(open_: Callable[[], Source]) -> None:
+    source = open_()
+    back = pickle.loads(pickle.dumps(source))
+    assert np.array_equal(back.read(np.arange(len(source))), source.read(np.arange(len(source))))
+    assert back.fingerprint == source.fingerprint
+
+
+def _says_where_it_is_from(open_: Callable[[], Source]) -> None:
+    source = open_()
+    assert source.name
+    assert source.origin.get("adapter"), "origin must name the adapter"
+
+
+SOURCE_CHECKS = (
+    _examples_by_id,
+    _says_its_task,
+    _same_data_same_fingerprint,
+    _reaches_a_worker,
+    _says_where_it_is_from,
+)
+
+
+def _square(number: int) -> int:
+    return number * number
+
+
+def _drawn(number: int) -> bytes:
+    return stream(number, "engine").normal(size=500).tobytes()
+
+
+def _never(number: int) -> int:
+    raise InputError(f"number of the check must not be {number}.")
+
+
+def _every_item_once(engine: Engine) -> None:
+    found = sorted(engine.map(_square, [3, 1, 2, 5]))
+    assert [(index, value) for index, value, _ in found] == [(0, 9), (1, 1), (2, 4), (3, 25)]
+    assert all(seconds >= 0 for _, _, seconds in found)
+    assert list(engine.map(_square, [])) == []
+
+
+def _same_bits_everywhere(engine: Engine) -> None:
+    assert {index: value for index, value, _ in engine.map(_drawn, range(4))} == {k: _drawn(k) for k in range(4)}
+
+
+def _errors_come_back(engine: Engine) -> None:
+    refused(lambda: list(engine.map(_never, [7, 8])), InputError, "must not be")
+
+
+ENGINE_CHECKS = (_every_item_once, _same_bits_everywhere, _errors_come_back)
+
+
+def checks_of_source(open_: Callable[[], Source]) -> dict[str, Callable[[], None]]:
+    """Every check of an adapter, on the source that a call opens, by what it shows."""
+    return {check.__name__[1:]: partial(check, open_) for check in SOURCE_CHECKS}
+
+
+def checks_of_engine(engine: Engine) -> dict[str, Callable[[], None]]:
+    """Every check of an engine, by what it shows."""
+    return {check.__name__[1:]: partial(check, engine) for check in ENGINE_CHECKS}
