@@ -33,9 +33,7 @@ class Options:
         if self.method != "auto" or policy == "random":
             return (self.method if self.method != "auto" else "random"), ""
         early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
-        near = (
-            min(keep, 0.49) if policy == "window" else max(keep, 0.5)
-        )  # auto ranks from a half on, covers below
+        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, covers below
         name = choose_method(self.source.task, near, self.recipe.epochs, early).name
         return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
 

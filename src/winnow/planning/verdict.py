@@ -210,14 +210,10 @@ def judge(
     fall = seen.errors["random", FRACTIONS[0]] - seen.errors["random", 1.0]
     learns = bool(fall[0] > SIGNIFICANT * fall[1:].std())
     if not learns:
-        fatal.append(
-            "the error did not fall significantly with more data: there is no curve to extrapolate"
-        )
+        fatal.append("the error did not fall significantly with more data: there is no curve to extrapolate")
     ranks = bool(seen.reliability[0] >= UNRELIABLE)
     if not ranks:
-        fatal.append(
-            f"probes on different data hardly agree on which examples are hard ({seen.reliability[0]:.2f})"
-        )
+        fatal.append(f"probes on different data hardly agree on which examples are hard ({seen.reliability[0]:.2f})")
     wrong, instead = _contradictions(seen, found, pilot.pool)
     fatal += wrong
     factor = size / pilot.pool
