@@ -274,7 +274,7 @@ REFUSED = [
     ("a position beyond a dataset", lambda: Subset(np.array([7])).to_torch([1, 2]), "names position 7"),
     ("a dataset of another length", lambda: Subset(np.array(["a"])).to_torch([1], source=source()), "must have the 6"),
     ("an unknown arm", lambda: study().arm("magic"), "no arm 'magic'"),
-    ("signals merged across ids", lambda: signals().merge(signals(ids=tuple("ghijkl"))), "about the same ids"),
+    ("signals merged across ids", lambda: signals().merge(signals(ids=tuple("ghijkl"))), "they have the same ids"),
 ]  # fmt: skip
 
 

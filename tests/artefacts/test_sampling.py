@@ -209,12 +209,12 @@ REFUSED = [
     ("no processes", lambda: WeightedSampler(WEIGHTS, num_replicas=0, rank=0), "num_replicas of sampler"),
     ("a negative epoch", lambda: WeightedSampler(WEIGHTS).set_epoch(-1), "epoch of sampler"),
     ("a negative count", lambda: WeightedSampler(WEIGHTS).state_dict(consumed=-1), "consumed of state_dict"),
-    ("no state", lambda: WeightedSampler(WEIGHTS).load_state_dict(None), "of a sampler gave; got NoneType"),
+    ("no state", lambda: WeightedSampler(WEIGHTS).load_state_dict(None), "state_dict of a sampler; got NoneType"),
     ("a foreign state", lambda: WeightedSampler(WEIGHTS).load_state_dict({"epoch": 1}), "it lacks seed"),
     (
         "the state of another subset",
         lambda: WeightedSampler(WEIGHTS).load_state_dict(WeightedSampler(WEIGHTS[:5]).state_dict()),
-        "of a sampler of the same weights and draws",
+        "come from a sampler with the same weights and draws",
     ),
 ]  # fmt: skip
 

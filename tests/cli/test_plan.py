@@ -30,9 +30,9 @@ def test_plan_prints_writes_and_names_the_command(winnow: Winnow, tmp_path: Path
     command = ("plan", "digits", "--limit", 900, "--model", "mlp", "--epochs", 2, "--out", out)
     said = winnow(*command)
     assert (said.code, said.err) == (0, "")
-    assert "an estimate, not a law" in said.out
+    assert "an estimate, not a guarantee" in said.out
     assert "held-out pilot points" in said.out
-    assert "Memory" in said.out
+    assert "Peak memory" in said.out
     assert said.out.endswith(f"plan  {out / 'plan.json'}\nfigure  {out / 'plan.png'}\n")
     assert (out / "plan.png").read_bytes().startswith(b"\x89PNG")
     made = Plan.load(out)
@@ -50,7 +50,7 @@ def test_a_column_of_numbers_is_planned_without_a_forecast(winnow: Winnow, tmp_p
     table.write_text("a,b,price\n" + "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(60)))
     said = winnow("plan", table, "--labels", "price", "--task", "regression", "--epochs", 1)
     assert said.code == 0
-    assert said.out.startswith("Nothing is forecast: the target is a number")
+    assert said.out.startswith("No forecast: the target is a number")
     assert f"Next: winnow prune {table} --labels price --task regression --keep 0.5" in said.out
 
 

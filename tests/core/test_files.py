@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from winnow.core.errors import StoreError
-from winnow.core.files import PART, atomic, file_name, fingerprint, json_ready, read_json, write_json
+from winnow.core.files import PART, atomic, file_name, fingerprint, plain, read_json, write_json
 
 
 def test_equal_content_is_equal_bytes(tmp_path: Path) -> None:
@@ -70,9 +70,10 @@ def test_a_file_name_is_itself_or_made_fit() -> None:
 
 def test_plain_values_for_json() -> None:
     given = {1: np.float32(0.5), "list": (np.int64(3), [math.inf, -math.inf]), "rows": np.array([[1.0, math.nan]])}
-    assert json_ready(given) == {"1": 0.5, "list": [3, [None, None]], "rows": [[1.0, None]]}
+    assert plain(given) == {"1": 0.5, "list": [3, [None, None]], "rows": [[1.0, None]]}
+    assert plain({"out": Path("run"), "kind": {1}.__class__}) == {"out": "run", "kind": str(set)}
     for value in ("text", True, None, 7, 0.25):
-        assert json_ready(value) is value
+        assert plain(value) is value
 
 
 def test_a_damaged_or_missing_file_is_named(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_large_data_is_sampled_and_says_so(among: Examples, monkeypatch: pytest.
 def test_words_are_readable_at_three_and_at_forty_classes(among: Examples, found: DatasetExplanation) -> None:
     text = str(found)
     assert "Mean cosine of the pairs:" in text
-    assert "Labels that look wrong (3 of 90):" in text
+    assert "Label issues (3 of 90 labels look wrong):" in text
     assert all(one.id in text and str(one.witness) in text for one in found.errors)
     assert "With 3 classes one input under two labels has a cosine of about -0.33" in text
     assert max(len(line) for line in text.splitlines()[1:] if not line.startswith("With 3 classes")) < 100
@@ -135,7 +135,7 @@ def test_words_are_readable_at_three_and_at_forty_classes(among: Examples, found
     )
     text = str(relate(many, ABOUT, k=2, errors=3, seed=0))
     assert "The 20 strongest pairs of classes:" in text
-    assert "The 10 classes that hold together least:" in text
+    assert "The 10 least cohesive classes:" in text
     assert len(text.splitlines()) < 50
 
 

@@ -71,7 +71,9 @@ def test_a_flipped_label_looks_wrong_and_few_others_do() -> None:
     assert sum(bool(one.looks_wrong) for one in found) >= 2
     assert all(one.label == "6" for one in found)
     loudest = min(found, key=lambda one: one.label_rank or 600)
-    assert "looks wrong: others of label 6 support it less than nearly all of their own (score" in str(loudest)
+    assert "looks wrong: other examples with label 6 support it far less than usual for their class (score" in str(
+        loudest
+    )
     assert loudest.peers == int((labels == 6).sum()) - 1
     clean = [explain(wrong, source.ids[i], **how) for i in np.flatnonzero(labels == 3)[:3]]
     assert not any(one.looks_wrong for one in clean)
@@ -200,7 +202,7 @@ def test_bad_input_is_refused(digits: wn.Source, change: dict[str, object], word
 
 def test_targets_and_single_classes_are_refused(digits: wn.Source) -> None:
     numbers = digits.with_labels(np.arange(300.0), "regression")
-    with pytest.raises(NotDefinedError, match="explain is for class labels"):
+    with pytest.raises(NotDefinedError, match="explain needs class labels"):
         explain(numbers, digits.ids[0])
     alike = digits.with_labels(np.zeros(300, dtype=np.int64), "classification", digits.classes)
     with pytest.raises(InputError, match="at least two classes"):

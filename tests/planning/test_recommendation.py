@@ -27,7 +27,7 @@ CHECKS = [check("random", 1.0, 0.03), check("hard", 0.5, 0.04), check("hard", 0.
 
 
 def test_an_interval_adds_bootstrap_forms_and_misses() -> None:
-    bootstrap = np.concatenate([[0.3], 0.3 + np.tile([-0.02, 0.02], 100)])
+    bootstrap = np.array([0.3, 0.36, 0.3, 0.3])  # the estimate, then three replicates: variance 0.0008
     found = SimpleNamespace(error=lambda size, keep, policy: (bootstrap, 0.01))
     rows = {(row.policy, row.keep): row for row in forecasts_of(found, 1000, CHECKS)}  # type: ignore[arg-type]
     assert len(rows) == 1 + 4 * len(KEEPS)
@@ -40,7 +40,7 @@ def test_an_interval_adds_bootstrap_forms_and_misses() -> None:
         ("hard", 0.05): (0.0**2 + 0.06**2) / 2,
     }
     for (policy, keep), square in misses.items():
-        row, half = rows[policy, keep], 1.959964 * math.sqrt(0.02**2 + 0.01**2 + square)
+        row, half = rows[policy, keep], 1.959964 * math.sqrt(0.0008 + 0.01**2 + square)
         assert (row.accuracy, row.low, row.high) == pytest.approx((0.7, 0.7 - half, 0.7 + half))
 
 

@@ -262,12 +262,12 @@ def test_without_labels_nothing_is_trained() -> None:
 
 def test_sentences_are_for_people() -> None:
     text = quick(image(100_000, side=32), "el2n", seeds=3).sentences()
-    assert text[0].startswith("Finding 50,000 of 100,000 examples by el2n takes 3 trainings: about")
+    assert text[0].startswith("Finding 50,000 of 100,000 examples with el2n takes 3 trainings: about")
     assert "instead of" in text[1]
-    assert text[2] == "That pays after 8 trainings."  # 3 trainings and a third for the looks, to save half of one
-    assert all(word in " ".join(text) for word in ("GB at most", "MB in the run directory"))
-    assert "never paid back" in quick(rows(100), "el2n", keep=1.0).sentences()[2]
-    assert "trains nothing" in quick(rows(100), "random").sentences()[0]
+    assert text[2] == "Selection pays off after 8 trainings."  # 3 trainings and a third for passes, to save half of one
+    assert all(word in " ".join(text) for word in ("Peak memory: about", "GB.", "MB in the run directory"))
+    assert "never pays off" in quick(rows(100), "el2n", keep=1.0).sentences()[2]
+    assert "needs no training" in quick(rows(100), "random").sentences()[0]
 
 
 def test_auto_becomes_a_name() -> None:

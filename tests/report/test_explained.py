@@ -54,13 +54,13 @@ def test_a_data_set_has_classes_errors_and_partners(about):
     assert page.sections == ["teaching"]
     for words in (
         "5 of 800 labels look wrong",
-        "The likeliest 1 are shown",
+        "The 1 most likely are shown",
         f"Suggests {found.classes[1]}",
         "Learned together with it (7 interchangeable)",
         "Learned against it (2 contradictory)",
         "Pairs were counted among 400 examples",
-        "support them less than nearly all of their own",
-        "the projection that partners are ranked by",
+        "outliers in their class, supported by the other examples of that class far less than usual",
+        "the projection, which partners are ranked by",
     ):
         assert words in page.text
     assert page.tags.count("img") == 1 + 1 + 3  # itself, its witness, its three partners
@@ -144,7 +144,7 @@ def test_rows_and_tensors_are_said_in_numbers(kind, make_source):
     near = Standing(str(source.ids[0]), "zero", (partner(source, 4),), (), 1, 0)
     one = Explanation(near.id, "zero", "zero", "x", "mlp", 60, near.same_way, (), 1, 0, 0.75, 1.0, 1)
     page = Page(render_explanation(one, make_pictures(source, one.named())))
-    assert "Nothing." in page.text
+    assert "None." in page.text
     first = make_pictures(source, [near.id]).sections["shown"][0]
     for said in first.facts.values() if kind == "tensor" else first.row[:4]:
         assert said in page.text
@@ -170,4 +170,4 @@ def test_a_report_gains_a_section_where_the_run_has_relations(make_run, about):
     assert "teaching" in page.sections
     assert ("a", "href", "#teaching") in page.attributes
     assert "How examples teach each other" in page.text
-    assert "A dashed frame marks what was dropped" in page.text
+    assert "A dashed frame marks dropped examples" in page.text

@@ -68,10 +68,10 @@ def test_a_whole_run_has_every_section(make_run):
     assert page.tags.count("svg") == 5  # the brand, accuracy, classes, one histogram, the ledger
     for words in (
         "2.0 points better than random",
-        "rank the examples with a correlation of 0.83: reliable",
-        "pays after 2 trainings",
+        "Rank correlation between two halves of the seeds: 0.83, reliable",
+        "pays off after 2 trainings",
         "Hardest",
-        "A sample of what was dropped",
+        "Dropped (sample)",
         "kept hardest",
     ):
         assert words in page.text
@@ -152,9 +152,9 @@ def test_a_study_without_full_or_without_random(make_study, tmp_path, change):
     study = dataclasses.replace(study, arms=arms, outcomes=tuple(o for o in study.outcomes if o.arm in names))
     page = Page(write_study_report(study, tmp_path / "r.html").read_text())
     assert (
-        "full data was not trained on"
+        "no model was trained on the full data"
         if change["arms"] == "full"
-        else "random examples of the same number were not trained on"
+        else "no model was trained on a random subset of the same size"
     ) in page.text
     assert "nan" not in page.text.lower().replace("provenance", "")
 
@@ -165,13 +165,13 @@ def test_arms_that_were_not_run_yet(make_study, tmp_path):
     page = Page(write_study_report(study, tmp_path / "r.html").read_text())
     assert "Trained on 400 of 1,000" in page.text
     nothing = dataclasses.replace(study, outcomes=())
-    assert "No subset was trained on" in Page(write_study_report(nothing, tmp_path / "n.html").read_text()).text
+    assert "No model was trained on a subset" in Page(write_study_report(nothing, tmp_path / "n.html").read_text()).text
 
 
 def test_several_test_sets_are_all_shown_and_the_claim_is_on_the_first(make_study, tmp_path):
     study = make_study(tests=("test", "shifted <b>"))
     page = Page(write_study_report(study, tmp_path / "r.html").read_text())
-    assert "Test set: test (the headline speaks of this one)" in page.text
+    assert "Test set: test (used in the headline)" in page.text
     assert "Test set: shifted <b>" in page.text
     assert "reaches 92.0 ± " in page.text
     assert "82.0 %" in page.text
@@ -198,7 +198,7 @@ def test_a_subset_that_was_never_retrained(make_run, make_source):
     shutil.rmtree(run / "study")
     page = page_of(run)
     assert page.sections == ["scores", "examples", "loading", "certificate", "provenance"]
-    assert "Kept 400 of 1,000 examples (40 %); no model was retrained on them, as there were no labels" in page.text
+    assert "Kept 400 of 1,000 examples (40 %). No model was retrained on them, because there are no labels" in page.text
     assert "model.fit(X)" in page.text
 
 
@@ -247,7 +247,7 @@ def test_hostile_text_from_the_data_is_only_text(make_run, make_study, make_sour
     [
         ({}, "better than random"),
         ({"ours": 0.85}, "worse than random"),
-        ({"ours": 0.9002, "noise": 0.01}, "no better than random"),
+        ({"ours": 0.9002, "noise": 0.01}, "not significantly better than random"),
         ({"seeds": 1}, "one seed: no claim"),
     ],
 )
@@ -267,7 +267,7 @@ def test_many_subsets_speak_of_chance_and_of_the_runs_own(make_run, make_study, 
     study = make_study(keeps=(0.2, 0.4, 0.6), methods=("a", "b"))
     page = Page(write_study_report(study, tmp_path / "r.html").read_text())
     assert "Of 6 subsets" in page.text
-    assert "one in twenty would leave out zero by chance" in page.text
+    assert "one interval in twenty excludes zero by chance" in page.text
     one = make_study(keeps=(0.2, 0.4))
     assert "Trained on 400 of 1,000" in page_of(make_run(one)).text
 
@@ -279,7 +279,7 @@ def test_several_scores_are_drawn_and_the_rest_named(make_run):
         dataclasses.replace(scores, name=name).save(run / "scores" / f"{name}.parquet")
     page = page_of(run)
     assert "el2n (shown in the galleries)" in page.text
-    assert "Also scored, not drawn: f, g, h." in page.text
+    assert "Other scores, not shown: f, g, h." in page.text
 
 
 def test_counts_come_from_scores_where_there_is_no_gallery(make_run):

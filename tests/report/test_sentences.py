@@ -22,44 +22,44 @@ def test_a_win_names_what_was_kept_both_differences_and_the_break_even(make_stud
     assert "3.0 points below the full data (95 % interval " in text
     assert "2.0 points better than random (95 % interval +" in text
     assert text.endswith(
-        "finding it took 9.0 s and each training saves 6.0 s, so one training nets a loss of "
-        "3.0 s and it pays after 2 trainings."
+        "selection took 9.0 s and each training saves 6.0 s, so a single training costs 3.0 s more in total, and "
+        "selection pays off after 2 trainings."
     )
     assert "\n" not in text
 
 
 def test_a_difference_within_the_noise_is_no_win(make_study):
     text = said(make_study(ours=0.9002, full=0.9005, noise=0.01))
-    assert "no better than random within the noise of 5 seeds (" in text
-    assert "not distinguishable from the full data within the noise of 5 seeds" in text
-    assert "better than random (" not in text.replace("no better than random within", "")
+    assert "not significantly better than random (5 seeds: " in text
+    assert "not significantly different from the full data (5 seeds: " in text
+    assert "better than random" not in text.replace("not significantly better than random", "")
 
 
 def test_a_loss_is_called_a_loss(make_study):
     text = said(make_study(ours=0.85))
-    assert "it lost 5.0 points to random (95 % interval \N{MINUS SIGN}" in text
+    assert "5.0 points worse than random (95 % interval \N{MINUS SIGN}" in text
 
 
 def test_one_seed_has_no_interval_and_no_claim(make_study):
     text = said(make_study(seeds=1))
     assert "one seed: no interval" in text
-    assert "so no claim" in text
+    assert "so no interval and no claim" in text
     assert "better than random" not in text
     assert "nan" not in text
 
 
 def test_what_never_pays_says_so(make_study):
-    assert "it never pays: finding it took 9.0 s" in said(make_study(seconds=(4.0, 4.5)))
+    assert "it never pays off: selection took 9.0 s" in said(make_study(seconds=(4.0, 4.5)))
 
 
 def test_a_saving_in_the_first_training(make_study):
     text = said(make_study(seconds=(30.0, 4.0)))
-    assert "after paying for the selection (9.0 s), one training already nets 17.0 s" in text
+    assert "including selection (9.0 s), a single training already saves 17.0 s" in text
 
 
 def test_unrecorded_selection_claims_no_net(make_study):
     text = said(make_study(selection={}))
-    assert "what the selection cost was not recorded" in text
+    assert "the cost of selection was not recorded" in text
     assert "pays" not in text
 
 
@@ -74,7 +74,7 @@ def test_many_subsets_are_counted_not_cherry_picked(make_study):
     study = make_study(keeps=(0.2, 0.4), methods=("a", "b"))
     rows = {row["arm"]: row for row in ledger(study)}
     text = words.several(study, list(rows), rows).replace(words.GAP, " ")
-    assert text.startswith("Of 4 subsets, 4 beat random. The largest gain over random is a@")
+    assert text.startswith("Of 4 subsets, 4 beat random. The largest gain over random is that of a@")
     assert "0 of 4 save time in a single training" in text
 
 
@@ -96,9 +96,9 @@ def test_verdicts(gap, expected):
 @pytest.mark.parametrize(
     ("value", "word"),
     [
-        (None, "not known"),
+        (None, "Reliability is unknown"),
         (0.95, "very reliable"),
-        (0.8, ": reliable"),
+        (0.8, ", reliable"),
         (0.5, "moderate"),
         (0.1, "weak"),
         (-0.2, "weak"),

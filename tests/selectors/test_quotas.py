@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from winnow.artefacts import Signals
-from winnow.selectors.balance import class_names, combine, groups_of
+from winnow.core.errors import InputError
+from winnow.selectors.balance import Balance, class_names, combine, groups_of, share_of
 from winnow.selectors.pool import Choice, Pool
 
 LABELS = np.repeat([0, 1, 2], [12, 6, 2])
@@ -86,6 +87,19 @@ def test_a_selector_that_chooses_by_group_is_told_how_many_of_each() -> None:
     assert made.certificate["floors"] == {"a": 2, "b": 2, "c": 2}
     assert made.weights is not None
     assert made.weights.tolist() == [2.0] * 10
+
+
+def test_what_balance_may_be() -> None:
+    declared = get_args(Balance)[1]
+    assert [declared.read(text) for text in ("none", "auto", "0.25")] == [None, "auto", 0.25]
+    with pytest.raises(InputError, match=r"--balance must be a number in \[0, 1\], auto or none; got 'most'"):
+        declared.read("most")
+    assert [declared.check("balance", "x", value) for value in ("auto", 0.0, 1.0)] == ["auto", 0.0, 1.0]
+    for value in ("most", -0.1, 1.1):
+        with pytest.raises(InputError, match="balance of x"):
+            declared.check("balance", "x", value)
+    assert [share_of("auto", task) for task in ("classification", "regression")] == [0.5, None]
+    assert [share_of(value, "regression") for value in (0.0, 0.3, None)] == [0.0, 0.3, None]
 
 
 def test_classes_without_names_are_numbers() -> None:

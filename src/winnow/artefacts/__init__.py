@@ -1,8 +1,8 @@
-"""Every value that is saved, and nothing else.
+"""All values that can be saved, and nothing else.
 
-`Source` -> `Signals` -> `Scores` -> `Subset` -> `Study` are what stages pass to each other; `Targets`, `SoftLabels`,
-`Plan`, `Explanation`, `Gallery` and `ProxyStudy` are what the other verbs make. Each is frozen, checked when it is
-built, says where it came from, and inherits `save` and `load` from `core.serialiser`, without pickle.
+The stages pass `Source` -> `Signals` -> `Scores` -> `Subset` -> `Study` to each other; other functions make `Targets`,
+`SoftLabels`, `Plan`, `Explanation`, `Gallery` and `ProxyStudy`. Each is frozen, checked when built, records its
+provenance, and inherits `save` and `load` from `core.serialiser`, without pickle.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What explaining found: about one example, or about a data set; plain values that are saved and read again.
+"""Explanations of one example or of a data set, as plain values that can be saved and loaded.
 
-`explaining.explain` makes them, `explanation_text` says them in a terminal, `teaching_section` puts them in a page.
+`explaining.explain` makes them, `explanation_text` prints them, and `report.teaching_section` shows them in a page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ClassPair", "DatasetExplanation", "Explanation", "LabelError", "Part
 
 @dataclass(frozen=True)
 class Partner:
-    """Another example: id, label, cosine, and the smaller projection by size, which partners are ranked by."""
+    """Another example: id, label, cosine, and the projection of smaller absolute value, which ranks partners."""
 
     id: Any
     label: str
@@ -34,7 +34,7 @@ class Partner:
 
 @dataclass(frozen=True)
 class ClassPair:
-    """How two classes relate, or one with itself: pairs counted, those of either kind, and the mean cosine of all."""
+    """How two classes, or a class and itself, relate: pairs counted, pairs of either kind, and the mean cosine."""
 
     one: str
     other: str
@@ -46,10 +46,10 @@ class ClassPair:
 
 @dataclass(frozen=True)
 class LabelError:
-    """A label that looks wrong.
+    """A label issue: a label that looks wrong.
 
-    `score` says how little its class supports it (0 fully, 1/2 not at all, 1 contradicts); from `bound` it is far out
-    in that class. `suggested` is the nearest other class, a hint only, and `witness` the nearest example there.
+    `score` measures how little its class supports it (0 fully, 1/2 not at all, 1 contradicts); above `bound` it is an
+    outlier in that class. `suggested` is the nearest other class, only a hint, and `witness` the nearest example of it.
     """
 
     id: Any
@@ -62,9 +62,9 @@ class LabelError:
 
 @dataclass(frozen=True)
 class Standing:
-    """How an example stands to the others: its strongest partners of either kind, and how many reach the threshold.
+    """How an example relates to the others: its strongest partners of either kind, and how many reach the threshold.
 
-    `stand_in` is, for one that was removed, the kept example of its class that is nearest in direction.
+    For a removed example, `stand_in` is the kept example of its class that is nearest in direction.
     """
 
     id: Any
@@ -78,33 +78,33 @@ class Standing:
 
 @dataclass(frozen=True)
 class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
-    """How an example stands to the others.
+    """How an example relates to the others.
 
     Attributes
     ----------
     id, label, predicted
-        The example, its label, and what the network says that was trained on it and the others.
+        The example, its label, and the prediction of the network, which was trained on it and the others.
     source, model, examples
         What was trained on and with, and how many examples there were.
     same_way, against
-        The examples that a step on this one helps most, and sets back most, the strongest first by the smaller
-        projection, as `neighbours` ranks them; those whose projection is within 0.05 of zero are in neither.
+        The examples that a step on this one helps most, and sets back most, strongest first by the smaller
+        projection, as `neighbours` ranks them; projections within 0.05 of zero are in neither.
     interchangeable, contradictory, threshold
-        How many reach the threshold in either sense.
+        How many reach the threshold in either direction.
     self_kernel, self_rank
-        The squared length of its feature, and its place among all, 1 for the longest.
+        The squared length of its feature, and its rank among all, 1 for the longest.
     label_score, label_rank, label_bound, looks_wrong
-        How little its class supports it (0 fully, 1/2 not at all, 1 contradicts), the place of that among all, the
-        score from which a label of its class looks wrong, and whether this one does; None where there are too many
-        examples to judge, or too few of its label.
+        How little its class supports it (0 fully, 1/2 not at all, 1 contradicts), the rank of that score among all,
+        the score above which a label of its class looks wrong, and whether this one does; None if there are too many
+        examples to judge, or too few with its label.
     suggested, witness
-        The class it is nearest to other than its own, a hint only, and the id of the nearest example there.
+        The nearest class other than its own, only a hint, and the id of the nearest example of it.
     exact
         Whether the kernel is exact or of projected features.
     provenance
         Where the explanation came from.
     peers
-        How many others have its label; None where there are too many examples to judge.
+        How many others have its label; None if there are too many examples to judge.
     """
 
     id: Any
@@ -142,7 +142,7 @@ class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
 
     @property
     def standing(self) -> Standing:
-        """What a page shows of it."""
+        """The part of it that a page shows."""
         return Standing(self.id, self.label, self.same_way, self.against, self.interchangeable, self.contradictory)
 
     def named(self) -> list[Any]:
@@ -152,26 +152,26 @@ class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
 
 @dataclass(frozen=True)
 class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", layout=Json()):
-    """How the classes of a data set relate, and which labels look wrong.
+    """How the classes of a data set relate, and its label issues.
 
     Attributes
     ----------
     source, model, examples
         What was trained on and with, and how many examples there were.
     judged, compared
-        How many of them the labels and partners were looked for among, and how many the pairs were counted among: all
-        where that is affordable, else a sample by class.
+        How many of them were searched for label issues and partners, and among how many pairs were counted: all if
+        affordable, otherwise a sample by class.
     classes
         The names of the classes.
     pairs, interchangeable, contradictory, threshold
-        Pairs counted, and how many of them reach the threshold in either sense.
+        Pairs counted, and how many of them reach the threshold in either direction.
     relations
-        Each class with itself, then pairs of classes, the strongest first: by the share of their pairs of either kind,
-        then by the size of the mean cosine. Of very many classes only the strongest pairs.
+        Each class with itself, then pairs of classes, strongest first: by the share of their pairs of either kind,
+        then by the absolute mean cosine. With very many classes, only the strongest pairs.
     wrong, errors
-        How many labels look wrong, and the likeliest of them, the likeliest first.
+        How many labels look wrong, and the most likely label issues, most likely first.
     standings
-        For the examples that a page shows, what each is interchangeable with and what it contradicts.
+        For each example on the page, what it is interchangeable with and what it contradicts.
     exact
         Whether the kernel is exact or of projected features.
     provenance
@@ -198,7 +198,7 @@ class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", l
     values = Saved.entries
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The labels that look wrong, one row each, the likeliest first."""
+        """The label issues, one row each, most likely first."""
         return data_frame([asdict(one) for one in self.errors])
 
     def __str__(self) -> str:
@@ -211,7 +211,7 @@ class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", l
 
     @property
     def between(self) -> tuple[ClassPair, ...]:
-        """Pairs of two classes, the strongest first."""
+        """Pairs of two classes, strongest first."""
         return tuple(pair for pair in self.relations if pair.one != pair.other)
 
     def named(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What explaining found, as a terminal prints it."""
+"""Explanations as text for the terminal."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CLASSES", "STRONGEST", "caution", "of_dataset", "of_example", "sampled", "unjudged"]
 
-MOST_CLASSES = 12  # beyond which a square of numbers does not fit a terminal
-STRONGEST = 20  # pairs of classes listed then
-LOOSEST = 10  # classes listed then
+MOST_CLASSES = 12  # a matrix of more does not fit a terminal
+STRONGEST = 20  # class pairs listed instead
+LOOSEST = 10  # classes listed instead
 LONGEST_NAME = 14
-PROJECTED = "The kernel is of projected features: cosines are good to about 0.03."
+PROJECTED = "The kernel uses projected features: cosines are accurate to about 0.03."
 
 
 def of_example(about: Explanation) -> str:
-    """An example among the others."""
+    """The explanation of one example."""
     others = about.examples - 1
     lines = [
         f"Example {about.id} of {about.source}, label {about.label}. {about.model}, trained on {about.examples:,} "
-        f"examples with this one among them, says {about.predicted}.",
+        f"examples including this one, predicts {about.predicted}.",
         "",
         f"Learned together with it ({about.interchangeable:,} of {others:,} interchangeable at {about.threshold:g}):",
         *_listed(about.same_way, about.threshold, "interchangeable"),
@@ -30,17 +30,17 @@ def of_example(about: Explanation) -> str:
         f"Learned against it ({about.contradictory:,} of {others:,} contradictory at -{about.threshold:g}):",
         *_listed(about.against, about.threshold, "contradictory"),
         "",
-        f"Self-kernel {about.self_kernel:.4g}, number {about.self_rank:,} of {about.examples:,} from the largest.",
+        f"Self-kernel {about.self_kernel:.4g}: rank {about.self_rank:,} of {about.examples:,}, largest first.",
         _about_label(about),
     ]
     return "\n".join([*lines, *([] if about.exact else [PROJECTED])])
 
 
 def of_dataset(about: DatasetExplanation) -> str:
-    """A data set: its classes against each other, and the labels that look wrong."""
+    """The explanation of a data set: how its classes relate, and its label issues."""
     lines = [
         f"{about.source}: {about.model}, trained on {about.examples:,} examples of {len(about.classes)} classes. Of "
-        f"{about.pairs:,} pairs {about.interchangeable:,} are interchangeable and {about.contradictory:,} "
+        f"{about.pairs:,} pairs, {about.interchangeable:,} are interchangeable and {about.contradictory:,} are "
         f"contradictory (at {about.threshold:g}).",
         *sampled(about),
         *caution(about),
@@ -52,32 +52,32 @@ def of_dataset(about: DatasetExplanation) -> str:
 
 
 def sampled(about: DatasetExplanation) -> list[str]:
-    """What was looked at, where that is not everything."""
+    """What was examined, if not everything."""
     said = []
     if about.judged < about.examples:
         said.append(
-            f"Labels and partners were looked for among {about.judged:,} of the {about.examples:,} examples, drawn by "
-            "class."
+            f"Label issues and partners were searched among {about.judged:,} of the {about.examples:,} examples, "
+            "sampled by class."
         )
     if about.compared < about.judged:
-        said.append(f"Pairs were counted among {about.compared:,} examples, drawn by class.")
+        said.append(f"Pairs were counted among {about.compared:,} examples, sampled by class.")
     return said
 
 
 def caution(about: DatasetExplanation) -> list[str]:
-    """Why contradictory pairs are all there are between classes, or few, where they must be."""
+    """Why the number of classes alone makes contradictory pairs between classes common or rare."""
     many = len(about.classes)
     if many < 2:
         return []
     if many == 2:
         return [
-            "With 2 classes this is by construction: the other label turns the sign of a feature, so one input under "
-            "both has a cosine of -1. Pairs of different classes are contradictory wherever they would be "
-            "interchangeable under one label, and that alone says nothing against their labels."
+            "With 2 classes this is by construction: the other label flips the sign of a feature, so one input under "
+            "both labels has a cosine of -1. Pairs of different classes are contradictory wherever they would be "
+            "interchangeable under one label. That alone is no evidence against their labels."
         ]
     return [
-        f"With {many} classes one input under two labels has a cosine of about {(many - 4) / many:.2f}, so pairs of "
-        "different classes are seldom contradictory; see which classes are near by the mean cosine."
+        f"With {many} classes, one input under two labels has a cosine of about {(many - 4) / many:.2f}, so pairs of "
+        "different classes are rarely contradictory. Use the mean cosine to see which classes are close."
     ]
 
 
@@ -92,7 +92,7 @@ def _squares(about: DatasetExplanation) -> list[str]:
             rows.append([one[:LONGEST_NAME], *cells])
         return [title, *_columns(rows)]
 
-    lines = square("Mean cosine of the pairs:", lambda pair: f"{pair.cosine:.2f}" if pair.pairs else "")
+    lines = square("Mean cosine between classes:", lambda pair: f"{pair.cosine:.2f}" if pair.pairs else "")
     counted: dict[str, Callable[[ClassPair], str]] = {
         "interchangeable": lambda pair: f"{pair.interchangeable:,}",
         "contradictory": lambda pair: f"{pair.contradictory:,}",
@@ -102,7 +102,7 @@ def _squares(about: DatasetExplanation) -> list[str]:
             lines += ["", f"No pair is {word}."]
         elif not any(getattr(pair, word) for pair in about.between):
             held = "; ".join(f"{pair.one}: {say(pair)}" for pair in about.within)
-            lines += ["", f"{word.capitalize()} pairs, all of them within a class: {held}."]
+            lines += ["", f"{word.capitalize()} pairs, all within a class: {held}."]
         else:
             lines += ["", *square(f"{word.capitalize()} pairs:", say)]
     return lines
@@ -116,7 +116,7 @@ def _strongest(about: DatasetExplanation) -> list[str]:
     loose = sorted((pair for pair in about.within if pair.pairs), key=lambda pair: pair.cosine)[:LOOSEST]
     rows = [["class", "pairs", "interchangeable", "contradictory", "mean cosine"]]
     rows += [[pair.one[:LONGEST_NAME], *_pair_row(pair)[2:]] for pair in loose]
-    return [*lines, "", f"The {len(loose)} classes that hold together least:", *_columns(rows)]
+    return [*lines, "", f"The {len(loose)} least cohesive classes:", *_columns(rows)]
 
 
 def _pair_row(pair: ClassPair) -> list[str]:
@@ -126,19 +126,19 @@ def _pair_row(pair: ClassPair) -> list[str]:
 
 def _errors(about: DatasetExplanation) -> list[str]:
     if not about.errors:
-        return [f"No label looks wrong: none of {about.judged:,} is far out in its class."]
+        return [f"No label issues: none of {about.judged:,} labels is an outlier in its class."]
     rows = [["id", "label", "suggested", "by example", "score"]]
     rows += [[str(one.id), one.label, one.suggested, str(one.witness), f"{one.score:.3f}"] for one in about.errors]
-    more = f", the likeliest {len(about.errors)}" if len(about.errors) < about.wrong else ""
+    more = f"; the {len(about.errors)} most likely" if len(about.errors) < about.wrong else ""
     return [
-        f"Labels that look wrong ({about.wrong:,} of {about.judged:,}{more}):",
+        f"Label issues ({about.wrong:,} of {about.judged:,} labels look wrong{more}):",
         *_columns(rows),
-        "Each is far out in its class: a reason to look, not a proof. The suggested class is a hint.",
+        "Each is an outlier in its class. Check it: this is not proof of an error, and the suggested class is a hint.",
     ]
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of text below a heading, in columns: words to the left, numbers to the right."""
+    """Rows of text below a header, in columns: words left-aligned, numbers right-aligned."""
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = [all(_numeric(cell) for cell in column[1:]) for column in zip(*rows, strict=True)]
     return [
@@ -156,26 +156,26 @@ def _listed(partners: Sequence[Partner], threshold: float, word: str) -> list[st
     for one in partners:
         mark = word if abs(one.projection) >= threshold else ""
         rows.append([str(one.id), one.label, f"{one.projection:.3f}", f"{one.cosine:.3f}", mark])
-    return _columns(rows) if partners else ["  nothing"]
+    return _columns(rows) if partners else ["  none"]
 
 
 def _about_label(about: Explanation) -> str:
     if about.label_score is None or about.label_bound is None:
         return f"Its label {unjudged(about)}."
-    place = f"score {about.label_score:.3f}, number {about.label_rank:,} of {about.examples:,} from the least supported"
+    place = f"score {about.label_score:.3f}, rank {about.label_rank:,} of {about.examples:,}, least supported first"
     if about.looks_wrong:
         return (
-            f"Its label looks wrong: others of label {about.label} support it less than nearly all of their own "
-            f"({place}; far out in its class from {about.label_bound:.3f}). A hint at another class: "
+            f"Its label looks wrong: other examples with label {about.label} support it far less than usual for their "
+            f"class ({place}; an outlier above {about.label_bound:.3f}). Suggested class, as a hint: "
             f"{about.suggested}, by example {about.witness}."
         )
-    return f"Its label looks right: others of label {about.label} support it ({place})."
+    return f"Its label looks right: other examples with label {about.label} support it ({place})."
 
 
 def unjudged(about: Explanation) -> str:
-    """Why a label that was not judged was not."""
+    """Why a label was not judged."""
     if about.peers is None:
-        return "was not judged: there are too many examples to compare a class with itself (--limit)"
+        return "was not judged: there are too many examples to compare all pairs of a class (reduce them with --limit)"
     if about.peers == 0:
         return f"cannot be judged: no other example has label {about.label}"
     others = "1 other has" if about.peers == 1 else f"{about.peers} others have"

@@ -1,10 +1,10 @@
-"""The few examples a report shows, kept small enough to live inside it.
+"""The few examples that a report shows, small enough to embed.
 
-Four sections: the easiest and the hardest by score, and a sample of what was kept and of what was dropped. An
-example is drawn by what its source holds: a picture as a PNG of at most 96 pixels a side, a table's row as its
-first columns, anything else as its shape and a few statistics. Beside them lie the counts of kept examples by
-class, which a report could not get from a subset alone. A gallery is made once, while the source is open, and
-saved in the run as `gallery.json`; it reads the examples it shows and no others.
+Four sections: the easiest and the hardest by score, and samples of the kept and of the dropped examples. How an example
+is shown depends on its source: an image as a PNG of at most 96 pixels per side, a table row as its first columns,
+anything else as its shape and a few statistics. The gallery also holds the number of kept examples per class, which a
+report cannot get from a subset alone. It is made once, while the source is open, and saved in the run as
+`gallery.json`. Only the examples shown are read.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class Example:
     Parameters
     ----------
     id, label
-        Its id and the name of its class (or its target) as text; no label for unlabelled data.
+        Its id, and the name of its class (or its target) as text; None for unlabelled data.
     score
         Its score, if there is one.
     kept
-        Whether the subset holds it.
+        Whether it is in the subset.
     png, width, height
-        A picture in base64 and its size in pixels.
+        An image in base64, and its size in pixels.
     row
         A table's values, in the order of the gallery's columns, as text.
     facts
-        What is said of an example that cannot be drawn.
+        Shape and statistics of an example that cannot be drawn.
     """
 
     id: str
@@ -58,17 +58,17 @@ class Gallery(Saved, kind="gallery", layout=Json()):
     Parameters
     ----------
     source, kind
-        Name of the source and what its examples are: `image`, `tensor` or `table`.
+        Name of the source, and the kind of its examples: `image`, `tensor` or `table`.
     score
-        Name of the score that "easiest" and "hardest" refer to; None without one.
+        Name of the score that defines "easiest" and "hardest", if any.
     sections
-        The examples of each section of `SECTIONS`; one that would be empty is absent.
+        The examples of each section of `SECTIONS`; empty sections are left out.
     columns
         Names of the columns in every `row`.
     hidden_columns
         How many more columns the table has.
     counts
-        For each class (name, kept, in all).
+        (name, kept, total) for each class.
     """
 
     source: str

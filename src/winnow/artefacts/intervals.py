@@ -1,6 +1,6 @@
 """Means and paired differences over seeds, with Student's t intervals.
 
-One home for the arithmetic behind every "+-" in a table, a report or a certificate.
+Every "+-" in a table, a report or a certificate is computed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Interval", "difference", "mean"]
 
 @dataclass(frozen=True)
 class Interval:
-    """A centre with a two-sided interval; with one observation the ends are NaN, not zero-width."""
+    """A centre with a two-sided interval; with one observation the ends are NaN."""
 
     centre: float
     low: float
@@ -30,7 +30,7 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether zero lies outside; one run excludes nothing, nor do two that agree to the last digit by chance."""
+        """Whether zero lies outside. One run excludes nothing, nor do two that agree to the last digit by chance."""
         return (self.runs >= 3 or self.high > self.low) and bool(self.low > 0 or self.high < 0)
 
 

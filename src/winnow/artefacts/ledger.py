@@ -1,10 +1,10 @@
-"""The ledger: what a subset cost to find, what it saves each time it is trained on, and when it pays.
+"""The ledger: the cost of finding a subset, the time saved per training, and when it pays off.
 
-All in seconds of this study's own trainings, mean over seeds. Finding the subset is counted in full:
-observing, scoring, selecting and, for a tolerance, searching; so is making the targets that it is trained with, and
-training the model that made them where it was trained for this. With s the seconds to find it, t those of one
-training on it and T those of one training on everything, one training nets T - t - s, and it pays after the
-smallest whole number of trainings k, one or more, with k (T - t) >= s.
+All numbers are seconds of this study's own trainings, averaged over seeds. The cost of finding the subset is complete:
+observing, scoring, selecting and, for a tolerance, searching. It includes making the targets that the subset is trained
+with, and training the model that made them if it was trained for this purpose. Let s be the seconds to find the subset,
+t those of one training on it, and T those of one training on the full data. One training then saves T - t - s net, and
+the subset pays off after the smallest number of trainings k >= 1 with k (T - t) >= s.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .table import Table
 __all__ = ["COUNTED", "STAGES", "costs_of", "ledger"]
 
 
-STAGES = ("observe", "score", "select", "search")  # what finding a subset is made of
-COUNTED = (*STAGES, "targets", "pretrain")  # and all that may be paid before a training
+STAGES = ("observe", "score", "select", "search")  # the stages of finding a subset
+COUNTED = (*STAGES, "targets", "pretrain")  # and everything else that may precede a training
 
 
 def ledger(study: Study) -> Table:
-    """One row for each subset of a study.
+    """One row per subset of a study.
 
     Returns
     -------
     Table
         Keys: `arm`, `observe_s`, `score_s`, `select_s`, `search_s`, `targets_s`, `pretrain_s`, `selection_s` (their
-        sum), `train_s`, `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None where it
-        never does or that is not known. Where the full data was not trained on, what depends on it is NaN; where it is
-        not known what the subset cost to find, so is what depends on that.
+        sum), `train_s`, `full_train_s`, `saved_per_training_s`, `net_after_one_s`, and `pays_after`, None if it never
+        does or if that is unknown. Values that depend on an unknown number are NaN: without a training on the full
+        data, or without a recorded cost of the selection.
     """
     return Table(tuple(_row(study, arm.name) for arm in study.arms if arm.kind == "subset" and study.of(arm.name)))
 
@@ -59,12 +59,12 @@ def _row(study: Study, name: str) -> dict[str, Any]:
 
 
 def costs_of(path: str | Path, subset: Subset) -> dict[str, float]:
-    """What a saved subset cost to find, from the records of the run it lies in; empty outside of a run."""
+    """The cost of finding a saved subset, from the records of its run; empty outside a run."""
     run, step = Path(path).parent, Path(path).stem
     if not (run / "run.json").exists():
         return {}
     scored = f"score/{subset.certificate.get('score')}"
-    step_by_step = read_json(run / "run.json")["settings"].get("command") == "observe"  # select then scores itself
+    step_by_step = read_json(run / "run.json")["settings"].get("command") == "observe"  # then select includes scoring
     return {
         "observe": recorded_seconds(run, "observe"),
         "score": 0.0 if step_by_step else recorded_seconds(run, scored),

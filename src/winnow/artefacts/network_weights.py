@@ -1,4 +1,4 @@
-"""Weights of a trained network as an artefact of a run."""
+"""The weights of a trained network, as an artefact of a run."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Weights(Saved, kind="weights of a network", layout=Tensors(group="state", 
 
     @classmethod
     def of(cls, net: torch.nn.Module) -> Weights:
-        """A copy of what a network holds now; tied weights are written as often as they are named."""
+        """A copy of a network's current state; tied weights are stored once per name."""
         return cls({name: value.detach().cpu().clone().contiguous() for name, value in net.state_dict().items()})
 
     def into(self, net: torch.nn.Module) -> None:
-        """Give a network this state."""
+        """Load this state into a network."""
         net.load_state_dict(self.state)

@@ -1,4 +1,4 @@
-"""How artefacts show themselves in a notebook: their one-line description above a short table."""
+"""How a notebook shows artefacts: a one-line description above a short table."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .table import Table
 
 __all__ = ["MOST_ROWS", "Shown", "ShownAsText", "class_table", "fact_table", "label_columns"]
 
-MOST_ROWS = 20  # classes shown; a data set may have thousands
+MOST_ROWS = 20  # classes shown; a data set may have thousands of them
 
 
 class Shown:
-    """Base of artefacts that a notebook shows as a table."""
+    """Base class of artefacts that a notebook shows as a table."""
 
     def _view(self) -> Table:
-        """What the notebook shows below the description."""
+        """The table below the description."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -29,14 +29,14 @@ class Shown:
 
 
 class ShownAsText:
-    """Base of artefacts that a notebook shows as `print` does."""
+    """Base class of artefacts that a notebook shows as printed text."""
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def class_table(labels: NDArray[Any] | None, classes: Sequence[str], values: NDArray[Any] | None = None) -> Table:
-    """Examples per class with the spread of `values`; one row for all where there are no classes."""
+    """Examples per class with the spread of `values`; a single row if there are no classes."""
     if labels is None or not len(classes):
         held = np.zeros(0) if values is None else values
         return Table(({"class": "all", "examples": len(held), **_spread(held)},))
@@ -51,13 +51,13 @@ def class_table(labels: NDArray[Any] | None, classes: Sequence[str], values: NDA
 
 
 def fact_table(facts: Mapping[str, Any]) -> Table:
-    """One row per fact; what is neither a number nor text is left out."""
+    """One row per fact; anything but numbers and text is left out."""
     shown = {name: value for name, value in facts.items() if isinstance(value, str | int | float)}
     return Table(tuple({"": name.replace("_", " "), "value": value} for name, value in shown.items()))
 
 
 def label_columns(labels: NDArray[Any] | None, classes: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The columns of a data frame that hold labels: names of classes, or one column per regression target."""
+    """The label columns of a data frame: class names, or one column per regression target."""
     if labels is None:
         return {}
     if len(classes):

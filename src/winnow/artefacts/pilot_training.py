@@ -1,4 +1,4 @@
-"""What one pilot training showed, as a run keeps it."""
+"""The result of one pilot training, as saved in a run."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Look"]
 
 @dataclass(frozen=True, eq=False)
 class Look(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins", "pool_margins"))):
-    """What one pilot training showed.
+    """The result of one pilot training.
 
     Attributes
     ----------
     size, steps, seconds
         Examples trained on, optimiser steps (0 for a linear student), seconds of training.
     correct
-        Whether each held-out example was answered rightly, in the order of ids.
+        Whether each held-out example was classified correctly, in the order of ids.
     margins
         Logit of the label minus the largest other one, for each held-out example.
     pool_margins
-        The same for every example of the pool; empty unless the student was trained on all of it.
+        The same for every example of the pool; empty if the student was not trained on all of it.
     """
 
     size: int

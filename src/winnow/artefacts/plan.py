@@ -1,4 +1,4 @@
-"""Plan: what `plan` found out, as a value that is saved, loaded and printed."""
+"""Plan: the result of `plan`, as a value that can be saved, loaded and printed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["Check", "FILE", "Forecast", "NEAR", "Plan", "SIGNIFICANT", "percent"
 
 FILE = "plan.json"
 SHOWN = 7  # reasons printed
-NEAR = 0.01  # a miss of up to one point is a hit, whatever its standard error
+NEAR = 0.01  # a miss of at most one point is a hit, whatever its standard error
 SIGNIFICANT = 2.0  # standard errors beyond which a difference counts
 
 
 def percent(value: float) -> str:
-    """An accuracy as people read it."""
+    """An accuracy in per cent."""
     return f"{100 * value:.1f} %"
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Accuracy forecast for one policy and fraction, with the ends of its 95 % interval."""
+    """Forecast accuracy for one policy and fraction, with its 95 % interval."""
 
     keep: float
     policy: str
@@ -42,7 +42,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Check:
-    """One held-out pilot point, in accuracy: what was measured, what was forecast, and the difference."""
+    """One held-out pilot point: measured and forecast accuracy, and the difference."""
 
     policy: str
     keep: float
@@ -54,13 +54,13 @@ class Check:
 
     @property
     def hit(self) -> bool:
-        """Whether the miss is within a point or its standard errors."""
+        """Whether the miss is within one point or two standard errors."""
         return abs(self.miss) <= max(NEAR, SIGNIFICANT * self.standard_error)
 
 
 @dataclass(frozen=True)
 class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
-    """What to keep, how far, what to expect and what it will cost: an estimate, with how far to trust it.
+    """What to keep, how much of it, what accuracy to expect and what it will cost: an estimate, with its reliability.
 
     Accuracies are those of the student that the pilot trained, on new data like the training data.
 
@@ -69,27 +69,27 @@ class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
     advice
         What to do, in sentences.
     policy
-        `hard`, `easy`, `window` (in between), `random`, `everything`; None where nothing can be forecast.
+        `hard`, `easy`, `window` (in between), `random`, `everything`; None if nothing can be forecast.
     keep, tolerance
-        The smallest fraction forecast within the tolerance of everything, and that tolerance.
+        The smallest fraction forecast to stay within the tolerance of the full data, and that tolerance.
     expected, interval, full, random
-        Accuracies: of the advice, its 95 % interval, of training on everything, of a random subset of that size.
+        Accuracies: of the advice, its 95 % interval, of the full data, of a random subset of that size.
     random_keep
-        How far random alone may go within the tolerance.
+        The smallest fraction within the tolerance for random subsets alone.
     forecasts
-        A row a policy and fraction; fraction 1 is everything.
+        One row per policy and fraction; fraction 1 is the full data.
     calibration
-        What was fitted: each form's effective dimension, exponent, floor and weight; reliability and angles.
+        The fit: effective dimension, exponent, floor and weight of each form; reliability and angles.
     checks
         Held-out pilot points: measured, forecast, miss.
     trust, reasons
-        `trusted`, `use with care` or `not to be trusted`, and why; empty where nothing is forecast.
+        `trusted`, `use with care` or `not to be trusted`, and why; empty if nothing is forecast.
     pilot
         Student, pool, held-out part, trainings, seconds, extrapolation factor, and the random learning curve.
     resources
-        What the method will need, by name, with `sentences`.
+        What the method will need, by name, and the same in `sentences`.
     method, command
-        What to run, and the line to type.
+        The method to run, and its command line.
     provenance
         Where the plan came from.
     """
@@ -121,7 +121,7 @@ class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
         return data_frame([asdict(row) for row in self.forecasts])
 
     def __str__(self) -> str:
-        lines = [f"A forecast, an estimate, not a law. Verdict: {self.trust}.", ""] if self.trust else []
+        lines = [f"This forecast is an estimate, not a guarantee. Verdict: {self.trust}.", ""] if self.trust else []
         lines += list(self.advice)
         if self.trust:
             lines += ["", "Why:"]
@@ -147,14 +147,15 @@ def _calibrated(plan: Plan) -> list[str]:
     found, pilot = plan.calibration, plan.pilot
     forms = "; ".join(
         f"{name} (weight {fit['weight']:.2f}): effective dimension {fit['dimension']:.3g}, "
-        + (f"error that stays {percent(fit['floor'])}" if name == "floor" else f"exponent {fit['exponent']:.2f}")
+        + (f"irreducible error {percent(fit['floor'])}" if name == "floor" else f"exponent {fit['exponent']:.2f}")
         for name, fit in found["forms"].items()
     )
     low, high = found["angle_interval"]
     return [
-        f"Calibrated by {forms}.",
-        f"Probes on disjoint halves agree by {found['reliability']:.2f}: {found['angle']:.0f} degrees ({low:.0f} to "
-        f"{high:.0f}) from the truth, {found['probe_angle']:.0f} with all the data.",
+        f"Calibration: {forms}.",
+        f"Probes trained on disjoint halves agree with a rank correlation of {found['reliability']:.2f}, which puts "
+        f"them at {found['angle']:.0f} degrees ({low:.0f} to {high:.0f}) from the truth, and at "
+        f"{found['probe_angle']:.0f} degrees if trained on all the data.",
         f"Pilot: {pilot['student']}, {pilot['trainings']} trainings on up to {pilot['pool']:,} examples, "
-        f"{pilot['held']:,} held out, {seconds_text(pilot['seconds'])}; extended {pilot['factor']:.1f}-fold.",
+        f"{pilot['held']:,} held out, {seconds_text(pilot['seconds'])}; extrapolated {pilot['factor']:.1f}-fold.",
     ]

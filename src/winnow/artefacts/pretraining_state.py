@@ -1,4 +1,4 @@
-"""The whole state of a pretraining: tensors by name, and plain values beside them."""
+"""The complete state of a pretraining: tensors by name, and plain values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class State(Saved, kind="state of a pretraining", layout=LAYOUT):
     Parameters
     ----------
     tensors
-        Copies of what the training holds.
+        Copies of the tensors of the training.
     about
-        Steps done, seconds, settings: whatever JSON can say.
+        Steps done, seconds, settings: JSON-like values.
     """
 
     tensors: Mapping[str, torch.Tensor]
@@ -35,5 +35,5 @@ class State(Saved, kind="state of a pretraining", layout=LAYOUT):
         return f"State({len(self.tensors)} tensors, {self.about.get('steps', 0)} steps done)"
 
     def within(self, prefix: str) -> dict[str, torch.Tensor]:
-        """The tensors whose names begin with `prefix` and a dot, without it."""
+        """The tensors whose names start with `prefix` and a dot, with that prefix removed."""
         return {name[len(prefix) + 1 :]: value for name, value in self.tensors.items() if name.startswith(prefix + ".")}

@@ -1,7 +1,7 @@
-"""Where an artefact came from: the step, its parameters, the versions, the fingerprints of its inputs.
+"""Provenance of artefacts: the step, its parameters, versions, and the fingerprints of its inputs.
 
-Provenance holds nothing that differs between two runs of the same thing (no clock, no host, no duration),
-so that the same inputs, seed and version give the same bytes. Durations live in a run's step records.
+Provenance holds nothing that differs between two identical runs (no time, host or duration), so that the same inputs,
+seed and version give the same bytes. Durations are in a run's step records.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Provenance = Mapping[str, Any]
 
 
 def record(step: str, parameters: Mapping[str, Any], inputs: Mapping[str, str | Provenance]) -> dict[str, Any]:
-    """Provenance of something made by `step`.
+    """Provenance of an artefact made by `step`.
 
     Parameters
     ----------
     step
         The public function, such as `observe`.
     parameters
-        What it was called with, seeds included.
+        The arguments of the call, including seeds.
     inputs
-        For each input its provenance, or its fingerprint where it is raw data.
+        The provenance of each input, or its fingerprint if it is raw data.
     """
     return {"step": step, "parameters": plain(parameters), "inputs": plain(inputs), "versions": versions()}
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of winnow and of what its numbers depend on, without importing any of it."""
+    """Versions of winnow and of the packages its numbers depend on, without importing them."""
     found = {"python": platform.python_version()}
     for name in ("winnow-data", "torch", "numpy", "scipy", "scikit-learn", "faiss-cpu"):
         try:

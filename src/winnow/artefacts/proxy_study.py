@@ -1,14 +1,14 @@
-"""ProxyStudy: how well searches over networks on small sets find what a search on the full data finds.
+"""ProxyStudy: how well an architecture search on small sets finds what a search on the full data finds.
 
-The test data is in two: `choose`, by which a search ranks networks, and `judge`, on which the full-data models are
-measured, so that no network is judged by the images that chose it. For one seed, with c_P(a) the accuracy on `choose`
-of network a trained on P and j_F(a) that on `judge` of a trained on the full data,
+The test data is split in two: `choose`, by which a search ranks networks, and `judge`, on which the full-data models
+are measured, so that no network is judged by the examples that chose it. For one seed, let c_P(a) be the accuracy on
+`choose` of network a trained on P, and j_F(a) the accuracy on `judge` of network a trained on the full data. Then
 
     correlation = Spearman(c_P, j_F),      regret = j_F(argmax c_F) - j_F(argmax c_P).
 
-Networks that tie for the first place are averaged over. The same two numbers with c_F of another seed for c_P are the
-noise ceiling: what the full data itself reaches when it is trained on again; no proxy can be asked for more. A regret
-may be below zero, for the full data's own winner is chosen by `choose` too.
+Networks that tie for first place are averaged. The same two numbers with c_F of another seed in place of c_P are the
+noise ceiling: what the full data itself reaches in a second training. No proxy can be expected to do better. A regret
+may be negative, because the full data's own winner is also chosen by `choose`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["CHOOSE", "FEWEST", "JUDGE", "ProxyStudy"]
 
 CHOOSE, JUDGE = "choose", "judge"
 LAYOUT = Folder("proxy.json", parts="studies", order="networks", derived=("table", "transfer"))
-FEWEST = 3  # networks; two are ranked alike or not, and nothing in between
+FEWEST = 3  # networks; the ranking of two is either right or wrong
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +50,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
     Parameters
     ----------
     studies
-        For each network, what came of it on every arm; test sets `choose` and `judge`, the full data among the arms.
+        The study of each network, with the full data among its arms and the test sets `choose` and `judge`.
     provenance
         Where it came from.
     """
@@ -90,12 +90,12 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """What they were trained on."""
+        """The training sets."""
         return self._first.arms
 
     @property
     def full(self) -> str:
-        """Name of the arm that is the full data."""
+        """Name of the full-data arm."""
         return next(arm.name for arm in self.arms if arm.kind == "full")
 
     @property
@@ -118,7 +118,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return {key: {s: np.array([one[s].value for one in found]) for s in self.seeds} for key, found in held.items()}
 
     def _searches(self, arm: str) -> dict[int, list[NDArray[np.float64]]]:
-        """What a search sees, by the seed it is held against; on the full data, what each other seed's saw."""
+        """Accuracies a search sees, by the seed it is compared with; for the full data, those of the other seeds."""
         seen = self.accuracies(arm, CHOOSE)
         if arm != self.full:
             return {seed: [values] for seed, values in seen.items()}
@@ -130,9 +130,9 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         Parameters
         ----------
         arm
-            A proxy; the full data gives the ceiling, the mean over the other seeds, NaN where there is none.
+            A proxy. The full data gives the ceiling, the mean over the other seeds; NaN if there are none.
         top
-            Rank only so many networks, those that the search ranks first.
+            Compare only this many networks, those that the search ranks first.
         """
         if top is not None:
             checks.integer("top", "correlations", top, low=FEWEST, high=len(self.networks))
@@ -143,7 +143,10 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         }
 
     def regrets(self, arm: str) -> dict[int, float]:
-        """What the search's winner loses on the full data to the full data's own, by seed; the full data as above."""
+        """What the proxy's winner loses to the full data's winner, both trained on the full data, by seed.
+
+        The full data gives the ceiling, as in `correlations`.
+        """
         truth, own = self.accuracies(self.full), self.accuracies(self.full, CHOOSE)
         return {
             seed: _mean([_won(own[seed], truth[seed]) - _won(seen, truth[seed]) for seen in searches])
@@ -151,12 +154,12 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         }
 
     def seconds(self, arm: str) -> dict[int, float]:
-        """Seconds of training every network once, by seed; selection is not in it."""
+        """Seconds of training every network once, by seed, without selection."""
         done = [study.of(arm, CHOOSE) for study in self.studies.values()]
         return {seed: float(sum(one[seed].seconds for one in done)) for seed in self.seeds}
 
     def selection(self, arm: str) -> float:
-        """Seconds spent to find a proxy, once for the whole search; NaN where nothing is known."""
+        """Seconds spent on finding a proxy, once for the whole search; NaN if unknown."""
         found = self._first.arm(arm)
         return float(sum(found.selection.values())) if found.selection or found.kind != "subset" else math.nan
 
@@ -169,10 +172,10 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return difference(list(ours.values()), list(theirs.values()))
 
     def table(self, top: int | None = None) -> Table:
-        """One row an arm: correlation, regret, both less random's, and seconds of the search; full is the ceiling.
+        """One row per arm: correlation, regret, their differences to random, and seconds; full is the ceiling.
 
-        `search_s` counts finding the proxy, and is NaN where that is not known. The ceiling's interval is narrower than
-        it should be, for its seeds share the searches that they are held against.
+        `search_s` includes finding the proxy, and is NaN if that is unknown. The ceiling's interval is too narrow,
+        because its seeds share the searches they are compared with.
         """
         rows = []
         full = _mean(list(self.seconds(self.full).values()))
@@ -189,7 +192,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return Table(tuple(rows))
 
     def summary(self) -> Table:
-        """The table in short, for people: half of the 95 % interval behind ±, regrets in points for an accuracy."""
+        """A short table to read: half of the 95 % interval after ±, regret in points if the metric is accuracy."""
         scale = 100 if self._first.metric == "accuracy" else 1
         rows = []
         for row in self.table():
@@ -199,7 +202,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
                     "searched on": "full, another seed" if ceiling else row["arm"],
                     "examples": row["kept"],
                     "rank correlation": _shown(row, "correlation"),
-                    "less random's": _shown(row, "correlation_vs_random", sign="+"),
+                    "against random": _shown(row, "correlation_vs_random", sign="+"),
                     "regret, points" if scale == 100 else "regret": _shown(row, "regret", scale),
                     "training, s": f"{row['train_s']:.0f}",
                     "with selection, s": "not known" if math.isnan(row["search_s"]) else f"{row['search_s']:.0f}",
@@ -208,7 +211,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return Table(tuple(rows))
 
     def transfer(self) -> Table:
-        """One row a network and subset: the metric on `judge`, and what it gains on random at the same size."""
+        """One row per network and subset: the metric on `judge`, and the gain over random of the same size."""
         rows = []
         for network, study in self.studies.items():
             for arm in (arm for arm in self.arms if arm.kind == "subset"):
@@ -229,13 +232,13 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
 def _best(
     seen: NDArray[np.float64], truth: NDArray[np.float64], top: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both for the networks that are ranked first; those that tie with the last of them are in too."""
+    """Both arrays for the networks ranked first, including ties with the last of them."""
     inside = seen >= np.sort(seen)[-(top or len(seen))]
     return seen[inside], truth[inside]
 
 
 def _won(seen: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
-    """What the winner reaches in truth; the mean of all that tie for it."""
+    """The true value of the winner; the mean over ties."""
     return float(truth[seen == seen.max()].mean())
 
 

@@ -1,12 +1,12 @@
 """The class balance score: how evenly a set of examples covers the classes.
 
-Mean over pairs of classes of (smaller count / larger count); 1 where all classes are equally frequent, and a
-class without any example counts 0 in each of its pairs. With the counts sorted, c_1 <= ... <= c_K, the
-smaller of a pair always comes first, so the sum over pairs is
+It is the mean of (smaller count / larger count) over pairs of classes: 1 if all classes are equally frequent; a class
+without examples counts 0 in each of its pairs. With the counts sorted, c_1 <= ... <= c_K, the smaller of a pair always
+comes first, so the sum over pairs is
 
     sum over j of (c_1 + ... + c_(j-1)) / c_j        (0 where c_j is 0),
 
-K log K work instead of K^2.
+which takes K log K instead of K^2 operations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def class_balance(labels: ArrayLike, n_classes: int) -> float:
     labels
         Class numbers from 0 to `n_classes` - 1.
     n_classes
-        How many classes there are; those that no label names count too.
+        The number of classes, including those without examples.
 
     >>> class_balance([0, 0, 1, 1], 2)
     1.0
@@ -53,10 +53,10 @@ def class_balance(labels: ArrayLike, n_classes: int) -> float:
 
 
 def share_out(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Split `total` as equally as the groups' capacities allow; the parts sum to it exactly.
+    """Split `total` as equally as the capacities of the groups allow; the parts sum to it exactly.
 
-    From the smallest group upward each takes an equal part of what is left, or all it can; what it cannot take is
-    left to the larger ones. `total` must not exceed the sum of the capacities.
+    From the smallest group to the largest, each takes an equal part of what is left, or as much as it can; the rest
+    goes to the larger ones. `total` must not exceed the sum of the capacities.
     """
     parts = np.zeros(capacity.size, dtype=np.int64)
     left = total
@@ -68,7 +68,7 @@ def share_out(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 
 
 def in_proportion(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Split `total` in proportion to the capacities, which bound it; the largest remainders take what rounding leaves.
+    """Split `total` in proportion to the capacities, which are upper bounds; the largest remainders are rounded up.
 
     >>> in_proportion(np.array([6, 3, 1]), 5).tolist()
     [3, 2, 0]
@@ -81,6 +81,6 @@ def in_proportion(capacity: NDArray[np.int64], total: int) -> NDArray[np.int64]:
 
 
 def floors(counts: NDArray[np.int64], size: int, balance: float) -> NDArray[np.int64]:
-    """How many of each class are guaranteed, for a pool with these counts."""
+    """The guaranteed number of examples per class, for a pool with these counts."""
     each = math.ceil(balance * size / counts.size - 1e-9)
     return share_out(counts, min(size, counts.size * each, int(counts.sum())))

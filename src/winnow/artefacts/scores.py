@@ -1,4 +1,4 @@
-"""Scores: one number an example. Higher always means harder, so more worth keeping."""
+"""Scores: one number per example. Higher always means harder, so more worth keeping."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Scores"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
-    """One number an example.
+    """One number per example.
 
     Parameters
     ----------
@@ -37,10 +37,9 @@ class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": 
     values
         The numbers, finite, in the order of `ids`.
     reliability
-        Rank correlation (Spearman) between the score from one half of the seeds and from the other;
-        None where there was only one.
+        Rank correlation (Spearman) between the scores from two halves of the seeds; None if there was only one seed.
     task, labels, classes
-        Of the source, so that a selection can be balanced.
+        Those of the source, so that a selection can be balanced.
     provenance
         Where the scores came from.
     """

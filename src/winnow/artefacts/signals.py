@@ -1,7 +1,7 @@
-"""Signals: what training or a model revealed about each example.
+"""Signals: observations of each example, from training or from a model.
 
-Arrays by name; the example axis is always the same ids in the same order. The axes of each array are those that its
-signal is registered with (`core.registry.signal`), such as `seeds x epochs x examples x classes` for logits; they are
+They are arrays by name; the example axis of each holds the same ids in the same order. The axes of each array are those
+registered for its signal (`core.registry.signal`), such as `seeds x epochs x examples x classes` for logits, and are
 saved with the arrays. `winnow methods` lists the signals.
 """
 
@@ -30,7 +30,7 @@ __all__ = ["Signals"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
-    """What was observed of each example.
+    """Observations of each example.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     classes
         Names of the classes.
     epochs
-        Which epochs (counted from 1) the rows of `logits` and `losses` were recorded after.
+        The epochs (counted from 1) after which `logits` and `losses` were recorded.
     planned_epochs
-        How many epochs the training had in all; "after 10 % of training" is counted from it.
+        The number of epochs of the whole training, which "after 10 % of training" refers to.
     provenance
         Where these signals came from.
     axes
@@ -97,7 +97,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
                 raise InputError(f"{name} of signals has {recorded} epochs but epochs names {len(self.epochs)}.")
         if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
             raise InputError(
-                f"logits of signals must have {len(self.classes)} columns, one a class; got shape "
+                f"logits of signals must have {len(self.classes)} columns, one per class; got shape "
                 f"{self.arrays['logits'].shape}."
             )
 
@@ -112,7 +112,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return name in self.arrays
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
-        """The array of that name, or an error that says how to observe it."""
+        """The array of that name; if it is missing, the error says how to observe it."""
         if name not in self.arrays:
             signal = registry.signal_of(name)
             how = (
@@ -130,7 +130,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return tuple((self.axes or {})[name])
 
     def example_axis(self, name: str) -> int:
-        """Which axis of an array runs over examples."""
+        """The axis of an array that runs over examples."""
         return self.axes_of(name).index("examples")
 
     def stacked(self, name: str) -> bool:
@@ -154,7 +154,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     @cached_property
     def seeds(self) -> int:
-        """How many seeds (or ensemble models) were observed; 1 for embeddings alone."""
+        """The number of observed seeds (or ensemble models); 1 for embeddings alone."""
         counts = [values.shape[0] for name, values in self.arrays.items() if self.stacked(name)]
         return min(counts, default=1)
 
@@ -169,7 +169,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return fingerprint(*parts)
 
     def take(self, ids: ArrayLike) -> Signals:
-        """The signals of just these examples, in the order given."""
+        """The signals of these examples, in the order given."""
         return self.at(positions_of(self.ids, ids, "signals"))
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
@@ -186,15 +186,15 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return self if np.array_equal(order, np.arange(order.size)) else self.at(order)
 
     def only_seeds(self, which: Sequence[int]) -> Signals:
-        """The same examples with just these seeds (and ensemble models)."""
+        """The same examples with only these seeds (and ensemble models)."""
         index = list(which)
         arrays = {name: values[index] if self.stacked(name) else values for name, values in self.arrays.items()}
         return replace(self, arrays=arrays)
 
     def merge(self, other: Signals) -> Signals:
-        """These signals with the arrays of `other`, which must be about the same ids."""
+        """These signals with the arrays of `other` added; both must have the same ids."""
         if set(self.ids.tolist()) != set(other.ids.tolist()):
-            raise InputError("signals can be merged only if they are about the same ids.")
+            raise InputError("signals can be merged only if they have the same ids.")
         lined_up = other.take(self.ids)
         dynamic = self if self.epochs else lined_up
         return replace(
@@ -208,12 +208,12 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     @classmethod
     def stack(cls, parts: Sequence[Signals], provenance: Provenance) -> Signals:
-        """Signals of several seeds, each observed on the same ids, as one."""
+        """Combine signals of several seeds, observed on the same ids."""
         first = parts[0]
         lined_up = [first, *(part.take(first.ids) for part in parts[1:])]
         arrays: dict[str, NDArray[Any]] = {}
         axes: dict[str, tuple[str | int, ...]] = {}
-        for part in lined_up:  # arrays without seeds come from whichever part has them
+        for part in lined_up:  # arrays without seeds come from any part that has them
             arrays |= {name: values for name, values in part.arrays.items() if not part.stacked(name)}
             axes |= part.axes or {}
         for name in first.arrays:

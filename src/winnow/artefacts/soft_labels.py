@@ -1,4 +1,4 @@
-"""SoftLabels: class probabilities per example, to be learned in place of labels."""
+"""SoftLabels: class probabilities per example, to train on in place of labels."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 __all__ = ["SLACK", "SoftLabels"]
 
 
-SLACK = 1e-4  # how far from one the sum of a row in single precision may be
+SLACK = 1e-4  # how far from 1 a row may sum, in single precision
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
-    """Probabilities of the classes for each example.
+    """Class probabilities of each example.
 
     Parameters
     ----------
     ids
         Ids of the examples.
     values
-        One row an example, one column a class: none negative, each row summing to one.
+        One row per example, one column per class; not negative, each row sums to 1.
     classes
         Names of the classes, in the order of the columns.
     seconds
-        What making them took, for the ledger.
+        Time spent on making them, for the ledger.
     prior_seconds
-        What training the classifier took, if it was trained for this.
+        Time spent on training the classifier, if it was trained for this purpose.
     provenance
         Where they came from.
     """
@@ -101,7 +101,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         return self.values[positions_of(self.ids, ids, "SoftLabels")]
 
     def with_classes(self, classes: Sequence[str]) -> SoftLabels:
-        """The same probabilities with columns in the order of `classes`, which must be the same names."""
+        """The same probabilities with columns in the order of `classes`, which must hold the same names."""
         wanted = tuple(classes)
         if wanted == self.classes:
             return self

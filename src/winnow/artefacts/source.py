@@ -1,8 +1,8 @@
 """Source: examples that can be fetched by id, with labels, a regression target, or neither.
 
-An id names an example, not a place. Sources whose examples have names (files, an id column) use them;
-others derive an id from the example's content (`content_ids`), so that shuffling or re-sharding changes
-no id. Where content cannot be relied on (a torch dataset that augments) positions are the names.
+An id names an example, not its position. Sources whose examples have names (files, an id column) use them; others
+derive ids from the content (`content_ids`), so that shuffling or re-sharding does not change them. If the content
+varies (a torch dataset that augments), positions are the ids.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Source(Shown):
     Parameters
     ----------
     name
-        What people call it, in tables and reports.
+        Its name in tables and reports.
     read
-        Returns the inputs at an array of positions: uint8 of shape (n, C, H, W) for images, float32
-        of shape (n, ...) otherwise. Called in batches; decoding happens here, lazily.
+        Returns the inputs at an array of positions: uint8 of shape (n, C, H, W) for images, float32 of shape (n, ...)
+        otherwise. It is called per batch and decodes lazily.
     size
         Number of examples.
     shape
@@ -56,16 +56,16 @@ class Source(Shown):
     labels
         Class numbers (int64, 0 to classes - 1), float targets, or None.
     classes
-        Names of the classes, in the order of their numbers; empty unless classification.
+        Names of the classes, in the order of their numbers; empty for other tasks than classification.
     make_ids
-        The ids, or a function that computes them when first asked (large files are not read to be opened).
+        The ids, or a function that computes them on first use, so that opening does not read large files.
     columns
-        Names of a table's columns, for people.
+        Names of a table's columns, for display.
     origin
         Where the data came from: adapter, path, options. JSON-like.
     seal
-        Extra text to fingerprint where ids do not speak for the content (file sizes, say), or a function that makes it
-        when first asked.
+        Extra text to include in the fingerprint if ids do not reflect the content (such as file sizes), or a function
+        that computes it on first use.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Source(Shown):
         return f"Source({self.name!r}: {self.size} examples, {self.kind} {self.shape}, {what})"
 
     def __getitem__(self, position: int) -> tuple[NDArray[Any], Any]:
-        """One (input, target) pair, so that a Source is itself a torch map-style dataset."""
+        """One (input, target) pair, so that a Source is also a torch map-style dataset."""
         if not -self.size <= position < self.size:
             raise IndexError(position)
         position %= self.size
@@ -131,7 +131,7 @@ class Source(Shown):
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """Positions sorted by id: the order everything random is tied to."""
+        """Positions sorted by id: the order that all random draws refer to."""
         return np.argsort(self.ids, kind="stable")
 
     @cached_property
@@ -153,15 +153,15 @@ class Source(Shown):
         return positions_of(self.ids, ids, f"source {self.name!r}", order=self.order)
 
     def fetch(self, ids: ArrayLike) -> NDArray[Any]:
-        """Inputs of the examples with these ids, in the order asked for."""
+        """Inputs of the examples with these ids, in the order given."""
         return self.read(self.positions(np.atleast_1d(np.asarray(ids))))
 
     def take(self, ids: ArrayLike, name: str | None = None) -> Source:
-        """The source of just these examples, in the order given."""
+        """A source of these examples only, in the order given."""
         return self.at(self.positions(ids), name)
 
     def at(self, positions: NDArray[np.int64], name: str | None = None) -> Source:
-        """The source of the examples at these positions, in the order given."""
+        """A source of the examples at these positions, in the order given."""
         where = np.asarray(positions, dtype=np.int64)
         return replace(
             self,
@@ -173,12 +173,12 @@ class Source(Shown):
         )
 
     def with_labels(self, labels: ArrayLike | None, task: Task, classes: Sequence[str] = ()) -> Source:
-        """The same examples, by the same ids, with other targets."""
+        """The same examples with the same ids and other targets."""
         made = None if labels is None else np.asarray(labels)
         return replace(self, labels=made, task=task, classes=tuple(classes), make_ids=self.ids)
 
     def with_classes(self, classes: Sequence[str]) -> Source:
-        """The same examples with class numbers that follow `classes` (a test set that lacks one, say)."""
+        """The same examples with classes numbered as in `classes`, such as for a test set that lacks some."""
         if self.task != "classification" or tuple(classes) == self.classes or self.labels is None:
             return self
         unknown = sorted(set(self.classes) - set(classes))
@@ -207,7 +207,7 @@ class Source(Shown):
 
     @property
     def outputs(self) -> int:
-        """How many numbers a network gives for an example: one a class, or one a regression target."""
+        """The number of network outputs per example: one per class, or one per regression target."""
         if self.task == "classification" or self.labels is None:
             return len(self.classes)
         return int(np.prod(self.labels.shape[1:], dtype=int))
@@ -220,7 +220,7 @@ class Source(Shown):
 
 @dataclass(frozen=True)
 class _Reindexed:
-    """Reads through a list of positions; a class, not a closure, so that workers can receive it."""
+    """Reads at a list of positions; a class instead of a closure, so that it can be sent to workers."""
 
     read: Read
     where: NDArray[np.int64]
@@ -232,7 +232,7 @@ class _Reindexed:
 def positions_of(
     known: NDArray[Any], wanted: ArrayLike, owner: str, order: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """Positions of the `wanted` ids among the `known` ones; an absent id is refused by name."""
+    """Positions of the `wanted` ids among the `known` ones; an unknown id raises an error that names it."""
     asked = np.asarray(wanted)
     if asked.size == 0:
         return np.zeros(0, dtype=np.int64)
@@ -243,7 +243,7 @@ def positions_of(
     same_kind = (asked.dtype.kind in "iu") == (known.dtype.kind in "iu")
     if not same_kind:
         raise InputError(f"ids of {owner} look like {known[0]!r}; got {asked.reshape(-1)[0]!r}.")
-    if asked.dtype.kind == "u":  # or numpy would compare through floats
+    if asked.dtype.kind == "u":  # otherwise numpy would compare as floats
         asked = np.minimum(asked, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
     by_id = np.argsort(known, kind="stable") if order is None else order
     sorted_ids = known[by_id]
@@ -258,10 +258,10 @@ def positions_of(
 
 
 def content_ids(rows: Iterable[bytes], labels: NDArray[Any] | None = None) -> NDArray[np.str_]:
-    """Ids from content: 16 hexadecimal digits of each row's hash, with a count behind repeated rows.
+    """Ids from content: 16 hexadecimal digits of each row's hash, plus a count for repeated rows.
 
-    The label is no part of the hash, so that correcting a label keeps an example's identity; among equal
-    rows it decides who gets which number, so that shuffling does not.
+    The label is not part of the hash, so that correcting a label keeps an example's id. Among equal rows the label
+    decides the count, so that shuffling does not change it.
     """
     names = np.array([hashlib.blake2b(row, digest_size=8).hexdigest() for row in rows], dtype=np.str_)
     _, inverse, counts = np.unique(names, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""Study: what happened when models were trained on subsets: per seed, per class, per test set, at what cost."""
+"""Study: the results of training models on subsets: per seed, per class and per test set, with their cost."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class Outcome:
     Parameters
     ----------
     arm
-        Which training set it was trained on.
+        The training set it was trained on.
     seed
-        The training seed; arms are compared seed by seed.
+        The training seed; arms are compared by seed.
     test
         Name of the test set.
     value
-        The study's metric on it.
+        The study's metric on the test set.
     loss
-        Mean loss on it.
+        Mean loss on the test set.
     per_class
-        The metric for each class, NaN for a class the test set lacks; empty for regression.
+        The metric per class, NaN for a class that the test set lacks; empty for regression.
     iterations
         Optimiser steps taken.
     seconds
-        Seconds of training (not of testing).
+        Seconds of training, without testing.
     """
 
     arm: str
@@ -70,14 +70,14 @@ class Arm:
     kind
         `full`, `random` or `subset`.
     size, keep
-        How many examples, and which fraction of the full data.
+        The number of examples, and the fraction of the full data.
     baseline
         For a subset, the random arm of the same size.
     class_balance
-        Mean over pairs of classes of smaller count / larger count; None for regression.
+        Mean of smaller count / larger count over pairs of classes; None for regression.
     selection
-        Seconds spent to find it, by stage (`observe`, `score`, `select`, `search`) and on what it is trained with
-        (`targets`, `pretrain`); empty where nothing is known.
+        Seconds spent on finding it, by stage (`observe`, `score`, `select`, `search`), and on making what it is trained
+        with (`targets`, `pretrain`); empty if unknown.
     certificate
         The subset's own certificate.
     """
@@ -103,9 +103,9 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     arms
         The training sets, full and random included.
     outcomes
-        One entry a trained model and test set.
+        One entry per trained model and test set.
     tests
-        Names of the test sets; claims are made on the first.
+        Names of the test sets; claims are about the first one.
     classes
         Names of the classes.
     match_iterations
@@ -133,7 +133,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             if outcome.arm not in names or outcome.test not in self.tests:
                 raise InputError(
                     f"an outcome names arm {outcome.arm!r} and test set {outcome.test!r}, which the "
-                    "study does not have."
+                    "study does not contain."
                 )
 
     def __repr__(self) -> str:
@@ -170,7 +170,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return difference([ours[s].value for s in shared], [theirs[s].value for s in shared])
 
     def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
-        """The metric for each class, mean over seeds; NaN for a class the test set lacks."""
+        """The metric per class, mean over seeds; NaN for a class that the test set lacks."""
         return tuple(
             float(np.mean(column)) for column in zip(*(o.per_class for o in self.of(arm, test).values()), strict=True)
         )
@@ -180,7 +180,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return float(np.mean([o.seconds for o in self.of(arm).values()]))
 
     def summary(self) -> Table:
-        """The table in short, for people: percentages (or R2) with half of the 95 % interval behind ±."""
+        """A short table to read: percentages (or R2) with half of the 95 % interval after ±."""
         scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
 
         def shown(found: Interval | None, sign: str = "") -> str:
@@ -205,7 +205,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return Table(tuple(rows))
 
     def table(self) -> Table:
-        """One row an arm and test set: the metric, paired differences to random and to full, and seconds."""
+        """One row per arm and test set: the metric, paired differences to random and to full, and seconds."""
         rows = []
         for test in self.tests:
             for arm in self.arms:
@@ -241,7 +241,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return self.summary()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per trained model and test set; the metric of each class is in a column of its own."""
+        """One row per trained model and test set, with one column per class for its metric."""
         rows = []
         for one in self.outcomes:
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
@@ -252,7 +252,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained HTML report of this study."""
-        # The one upward door: a convenience on the artefact, opened only when called.
+        # The only import of a later room: a convenience of the artefact, imported only when called.
         from ..report import write_study_report
 
         return write_study_report(self, path)

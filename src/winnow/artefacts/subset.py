@@ -1,4 +1,4 @@
-"""Subset: which examples to train on, with what weight, what is known about it and where it came from."""
+"""Subset: which examples to train on, with weights, a certificate and provenance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Arrays", "Subset", "WeightedSampler"]
 
 
 class Arrays(NamedTuple):
-    """A subset as scikit-learn takes it, row by row in the order of `Subset.ids`."""
+    """A subset as scikit-learn takes it, one row per example in the order of `Subset.ids`."""
 
     X: NDArray[Any]
     y: NDArray[Any] | None
@@ -40,16 +40,16 @@ class Arrays(NamedTuple):
 class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
     """A smaller training set.
 
-    Ids are kept sorted, so that equal subsets are equal files, whatever the order of the source.
+    Ids are sorted, so that equal subsets give equal files, whatever the order of the source.
 
     Parameters
     ----------
     ids
         Ids of the kept examples.
     weights
-        How much each counts in training; all ones unless given.
+        The weight of each example in training; all ones if not given.
     certificate
-        What is guaranteed or was measured about this subset, in JSON-like values.
+        What is guaranteed or was measured for this subset, in JSON-like values.
     provenance
         Where it came from.
     """
@@ -77,7 +77,7 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
 
     @property
     def weighted(self) -> bool:
-        """Whether the examples count unequally."""
+        """Whether the weights differ."""
         return bool(np.ptp(self.weights) > 0)
 
     @cached_property
@@ -101,15 +101,15 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         dataset
             The dataset, or a Source.
         source
-            The source this subset was chosen from, if `dataset` holds the same examples in the same
-            order but was not itself opened by winnow. Without it, ids must be positions.
+            The source this subset was chosen from, if `dataset` holds the same examples in the same order but was not
+            opened by winnow. Without it, ids must be positions.
         """
         import torch.utils.data
 
         return torch.utils.data.Subset(dataset, self._positions_in("Subset.to_torch", dataset, source).tolist())
 
     def _positions_in(self, owner: str, dataset: Any, source: Source | None) -> NDArray[np.int64]:
-        """Where the kept examples are in a map-style dataset that holds everything."""
+        """Positions of the kept examples in a map-style dataset that holds all examples."""
         if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
             raise InputError(
                 f"dataset of {owner} must be map-style, with len() and [position]; got {type(dataset).__name__}."
@@ -127,12 +127,12 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         return where
 
     def _as_positions(self, owner: str) -> NDArray[np.int64]:
-        """The ids, if they are positions: whole numbers that nobody gave a meaning of their own."""
+        """The ids, if they are positions and not numbers with another meaning."""
         made = sorted(set(_id_kinds(self.provenance)) - {"positions"})
         if self.ids.dtype.kind != "i" or made:
             kind = f"come from {made[0]}" if made else f"are names such as {str(self.ids[0])!r}"
             raise InputError(
-                f"{owner} needs source= to find the examples in a torch dataset, for the ids {kind}; pass "
+                f"{owner} needs source= to find the examples in a torch dataset, because the ids {kind}; pass "
                 "the source the subset was chosen from."
             )
         return self.ids
@@ -145,13 +145,13 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         source
             The source this subset was chosen from.
         flatten
-            Whether an example becomes one row of numbers, whatever its shape.
+            Whether to flatten each example to one row of numbers.
 
         Returns
         -------
         Arrays
-            Inputs as the source reads them, unscaled; class numbers or regression targets, None without labels; and the
-            weights as they are, so that an example of weight 3 counts like three of its kind.
+            Unscaled inputs, as the source reads them; class numbers or regression targets, None without labels; and the
+            weights, so that an example of weight 3 counts like three copies of it.
         """
         where = self.indices(source)
         rows = source.read(where)
@@ -169,24 +169,24 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         rank: int | None = None,
         uneven: str = "keep",
     ) -> WeightedSampler:
-        """A seeded, resumable sampler that shuffles, or draws by weight if weighted, under one process or several.
+        """A seeded, resumable sampler that shuffles, or draws by weight if weighted, for one or several processes.
 
-        It goes with `to_torch(...)`, or, made with `dataset` or `source`, with the full data set. On anything else it
-        names the wrong examples.
+        Use it with `to_torch(...)`, or, if made with `dataset` or `source`, with the full data set. Used with anything
+        else it returns the wrong examples.
 
         Parameters
         ----------
         seed
             Decides every epoch.
         dataset
-            The full data set that the loader reads, if it is not `to_torch(...)`: positions are then positions in it.
+            The full data set that the loader reads, if it is not `to_torch(...)`; positions then refer to it.
         source
-            The source this subset was chosen from: alone, what the loader reads; with `dataset`, as in `to_torch`.
+            The source this subset was chosen from: what the loader reads or, with `dataset`, as in `to_torch`.
         draw
-            `systematic`: each example is drawn as often in an epoch as its weight says, rounded down or up, and
-            exactly so often on average. `independent`: every draw by itself.
+            `systematic`: the draws of each example per epoch follow its weight, rounded down or up, and exactly on
+            average. `independent`: all draws are independent.
         num_replicas, rank, uneven
-            As of `WeightedSampler`.
+            See `WeightedSampler`.
         """
         whole = source if dataset is None else dataset
         return WeightedSampler(
@@ -210,7 +210,7 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
 
 
 def _id_kinds(value: Any) -> Iterator[str]:
-    """What every source in a provenance says its ids were made from."""
+    """What the ids of every source in a provenance were made from."""
     if isinstance(value, Mapping):
         origin = value.get("origin")
         if isinstance(origin, Mapping) and isinstance(origin.get("ids"), str):

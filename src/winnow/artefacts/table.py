@@ -1,4 +1,4 @@
-"""Table: rows of equal keys, for people and for programs alike."""
+"""Table: rows with the same keys, to print and to process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Table", "data_frame"]
 
 @dataclass(frozen=True)
 class Table(Sequence[Mapping[str, Any]]):
-    """Rows of equal keys that print as an aligned table, for people and for programs alike."""
+    """Rows with the same keys, which print as an aligned table."""
 
     rows: tuple[Mapping[str, Any], ...]
 
@@ -32,7 +32,7 @@ class Table(Sequence[Mapping[str, Any]]):
         return iter(self.rows)
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Header and formatted cells, without the columns that are empty throughout."""
+        """Header and formatted cells, without empty columns."""
         keys = [key for key in (self.rows[0] if self.rows else {}) if any(_text(row.get(key)) for row in self.rows)]
         return keys, [[_text(row.get(key)) for key in keys] for row in self.rows]
 
@@ -56,12 +56,12 @@ class Table(Sequence[Mapping[str, Any]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a data frame, values unformatted."""
+        """The rows as a data frame of unformatted values."""
         return data_frame(list(self.rows))
 
 
 def data_frame(content: Any) -> pandas.DataFrame:
-    """A data frame of columns by name, or of rows that map names to values."""
+    """A data frame from columns by name, or from rows that map names to values."""
     try:
         import pandas
     except ImportError:

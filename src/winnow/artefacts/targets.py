@@ -1,7 +1,7 @@
-"""Targets: one vector an example, made once by a prior, known by id.
+"""Targets: one vector per example, computed once by a prior model and stored by id.
 
-On disk they are a parquet file with the columns `id` and `target` (a fixed number of float32), written and read a block
-of rows at a time, so that only the values themselves, n x dim in float32, are ever held.
+On disk they are a parquet file with the columns `id` and `target` (a fixed number of float32), written and read in
+blocks of rows, so that memory holds only the values themselves, n x dim in float32.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 __all__ = ["ROWS", "EmbeddingBlock", "Targets", "refuse_zeros"]
 
-ROWS = 4096  # rows in a block: of embeddings, of sums, of the file
+ROWS = 4096  # rows per block of embeddings, sums and the file
 OWNER = "this set of targets"
 LAYOUT = Parquet({"id": "ids", "target": "values"}, block=ROWS, derived=("dim",), dtypes=("ids",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
-    """A target vector for each example.
+    """One target vector per example.
 
-    Ids are kept sorted, so that the order of the source changes nothing.
+    Ids are sorted, so that the order of the source does not matter.
 
     Parameters
     ----------
     ids
         Ids of the examples.
     values
-        Their targets, one a row, as float32; no row is the zero vector, which has no direction to pull towards.
+        Their targets, one per row, as float32. No row may be the zero vector, which has no direction.
     provenance
         Where they came from.
     seconds
-        How long making them took, for the ledger.
+        Time spent on making them, for the ledger.
     """
 
     ids: NDArray[Any]
@@ -76,7 +76,7 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
 
     @property
     def dim(self) -> int:
-        """Numbers a target has."""
+        """The length of a target."""
         return int(self.values.shape[1])
 
     @cached_property
@@ -85,10 +85,10 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.values.tobytes())
 
     def at(self, ids: ArrayLike) -> NDArray[np.float32]:
-        """Targets of the examples with these ids, in the order asked for; an unknown id is refused by name."""
+        """Targets of the examples with these ids, in the order given; an unknown id raises an error that names it."""
         asked = np.atleast_1d(np.asarray(ids))
         if asked.dtype.kind == self.ids.dtype.kind and asked.ndim == 1:
-            # Once a step in somebody's loop: `positions_of` would copy all ids each time.
+            # Called in every training step, so avoid `positions_of`, which would copy all ids each time.
             place = np.searchsorted(self.ids, asked.astype(self.ids.dtype, copy=False))
             place = np.minimum(place, len(self) - 1)
             if (self.ids[place] == asked).all():
@@ -96,7 +96,7 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         return self.values[positions_of(self.ids, asked, OWNER, order=np.arange(len(self)))]
 
     def source(self, source: Source) -> Source:
-        """The same examples as a regression whose targets are these; every example must have one."""
+        """The same examples as a regression source with these targets; every example must have one."""
         if not isinstance(source, Source):
             raise InputError(
                 f"source of Targets.source must be a Source (open it with wn.open); got {type(source).__name__}."
@@ -105,9 +105,9 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         return replace(made, origin={**source.origin, "targets": self.fingerprint})
 
     def shuffled(self, seed: int = 0) -> Targets:
-        """The control: the same targets dealt out among the examples at random.
+        """A control: the same targets, assigned to the examples at random.
 
-        Training towards these can only use what the set of targets looks like, not which belongs to which example.
+        Training on these can only use the distribution of the targets, not which target belongs to which example.
         """
         order = seeds.stream(seed, "shuffled targets").permutation(len(self))
         provenance = record("Targets.shuffled", {"seed": seed}, {"targets": self.provenance})
@@ -122,7 +122,7 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
 
 
 def refuse_zeros(ids: NDArray[Any], values: NDArray[Any]) -> None:
-    """Refuse a target without a direction, by the id of its example."""
+    """Raise an error if a target is zero, naming the id of its example."""
     zero = ~values.any(axis=1)
     if zero.any():
         raise InputError(
@@ -133,6 +133,6 @@ def refuse_zeros(ids: NDArray[Any], values: NDArray[Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingBlock(Saved, kind="embeddings", layout=Tensors(arrays=("values",))):
-    """Representations of one block of examples, as a run that makes targets keeps them."""
+    """Representations of one block of examples, as saved by a run that makes targets."""
 
     values: NDArray[Any]

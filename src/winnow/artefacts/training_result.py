@@ -1,4 +1,4 @@
-"""What came of one training, as a run keeps it."""
+"""The result of one training, as saved in a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Marks", "Result"]
 
 @dataclass(frozen=True)
 class Marks:
-    """What one trained model reached on one test set; `examples` are the q_i where they were asked for."""
+    """The performance of one trained model on one test set; `examples` holds the q_i if requested."""
 
     value: float
     loss: float
@@ -22,7 +22,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Result(Saved, kind="training", layout=Json(indent=None)):
-    """What came of one training: steps and seconds of it, and the marks on each test set in order."""
+    """The result of one training: its steps and seconds, and the marks on each test set, in order."""
 
     iterations: int
     seconds: float

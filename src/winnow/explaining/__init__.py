@@ -1,1 +1,1 @@
-"""What users ask about single examples and classes: `explain`, and the pictures that pages show."""
+"""`explain`: how single examples and classes relate, and the images that pages show."""

@@ -1,8 +1,8 @@
-"""What a kernel says of a whole data set: how its classes relate, which labels look wrong, who stands where.
+"""What a kernel reveals about a whole data set: how its classes relate, its label issues, and partners of examples.
 
-The kernel is looked at class by class and block by block; nothing n x n is made. Pairs are counted among at most
-`COUNTED` examples, drawn by class. The mean cosine of two classes needs no pairs: it is the product of the classes'
-mean directions.
+The kernel is processed by class and by block; no n x n array is made. Pairs are counted among at most `COUNTED`
+examples, sampled by class. The mean cosine of two classes needs no pairs: it is the product of the classes' mean
+directions.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ __all__ = [
     "relate_run",
 ]
 
-JUDGED = 20_000  # examples among which labels are judged: a class is compared with itself, pair by pair
-COUNTED = 8192  # examples whose pairs are counted
+JUDGED = 20_000  # most examples whose labels are judged: all pairs within a class are compared
+COUNTED = 8192  # most examples whose pairs are counted
 THRESHOLD, UNRELATED = 0.75, 0.05  # of `relations`
-FAR = 3.0  # distances of the quartiles above the upper one
-FEWEST = 5  # members of a class one of which can be so far out; of fewer, the largest moves the upper quartile along
-LISTED = 5000  # pairs of classes that are kept; all of up to 100 classes
-IN_A_RUN = 12  # labels that look wrong, and are shown in a run's report
-PARTNERS = 3  # of each example there
+FAR = 3.0  # interquartile ranges above the upper quartile
+FEWEST = 5  # smallest class that can have an outlier; in a smaller one the largest score moves the upper quartile too
+LISTED = 5000  # most class pairs that are stored; all for up to 100 classes
+IN_A_RUN = 12  # most label issues shown in a run's report
+PARTNERS = 3  # of each of them
 
 Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """A kernel and whose it is: labels, ids and names of the classes."""
+    """A kernel with the labels, ids and class names of its examples."""
 
     kernel: NDArray[Any] | FeatureRows
     labels: Positions
@@ -80,7 +80,7 @@ def relate(
     shown: Positions | None = None,
     kept: NDArray[np.bool_] | None = None,
 ) -> DatasetExplanation:
-    """How the classes relate, which labels look wrong, and how the examples that are shown stand to the others.
+    """How the classes relate, the label issues, and the partners of the examples to show.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def relate(
     about
         Source, model, number of examples, exactness and provenance, which are passed on.
     k, errors
-        The longest list of partners, and of labels that look wrong.
+        The most partners and the most label issues to list.
     seed
-        Of the examples whose pairs are counted.
+        Seed for sampling the examples whose pairs are counted.
     shown
         Positions of more examples to show.
     kept
-        Which examples stayed, where some were removed: those that were not get a stand-in.
+        Which examples were kept, if some were removed; each removed one gets a stand-in.
     """
     counted = drawn_by_class(among.labels, COUNTED, seed)
     part = among.kernel
@@ -128,9 +128,9 @@ def relate_run(source: Source, signals: Signals, subset: Subset, gallery: Galler
     Parameters
     ----------
     source, signals, subset, gallery
-        Of the run; the gallery's examples are those that are shown.
+        Those of the run; the gallery's examples are shown.
     seed
-        Of the examples that are looked at, where there are more than `JUDGED`.
+        Seed for sampling the examples to judge, if there are more than `JUDGED`.
     """
     ids, order = signals.ids, np.argsort(signals.ids, kind="stable")
     names = {item.id for items in gallery.sections.values() for item in items}
@@ -159,7 +159,7 @@ def relate_run(source: Source, signals: Signals, subset: Subset, gallery: Galler
 
 
 def drawn_by_class(labels: Positions, count: int, seed: int) -> Positions:
-    """Positions of some examples, in order, the classes in proportion; all where there are no more."""
+    """Positions of a stratified sample, in order; all if there are no more than `count`."""
     if labels.size <= count:
         return np.arange(labels.size)
     shuffled = stream(seed, "relating").permutation(labels.size)
@@ -171,7 +171,7 @@ def drawn_by_class(labels: Positions, count: int, seed: int) -> Positions:
 
 
 def far_out(every: NDArray[np.float64], labels: Positions) -> NDArray[np.float64]:
-    """For each example the score from which a label of its class looks wrong."""
+    """For each example, the score above which a label of its class looks wrong."""
     bounds = np.empty(labels.size)
     for number in np.unique(labels):
         members = labels == number
@@ -181,14 +181,14 @@ def far_out(every: NDArray[np.float64], labels: Positions) -> NDArray[np.float64
 
 
 def _label_errors(among: Examples, most: int) -> tuple[int, list[tuple[int, LabelError]]]:
-    """How many labels look wrong, and position and particulars of the likeliest."""
+    """How many labels look wrong, and the most likely ones with their positions."""
     every = unsupported(among.kernel, among.labels)
     bounds = far_out(every, among.labels)
     wrong = np.flatnonzero(every > bounds)
     chosen = wrong[np.argsort(-every[wrong], kind="stable")[:most]]
     if not chosen.size:
         return int(wrong.size), []
-    # Candidates come by score alone; so many that the last of the chosen is among them.
+    # Candidates are ranked by score alone: take enough to include the last of the chosen.
     found = contradictions(among.kernel, among.labels, int((every >= every[chosen[-1]]).sum()))
     place = {int(i): at for at, i in enumerate(found.positions)}
     return int(wrong.size), [
@@ -208,7 +208,7 @@ def _label_errors(among: Examples, most: int) -> tuple[int, list[tuple[int, Labe
 
 
 def _class_pairs(among: Examples, counted: Positions, kinds: tuple[Positions, Positions]) -> tuple[ClassPair, ...]:
-    """Each class with itself, then the pairs of classes, the strongest first."""
+    """Each class with itself, then the pairs of classes, strongest first."""
     present = np.unique(counted)
     sizes = np.bincount(counted)[present]
     cosines = _mean_cosines(among, present)
@@ -232,7 +232,7 @@ def _class_pairs(among: Examples, counted: Positions, kinds: tuple[Positions, Po
 
 
 def _mean_cosines(among: Examples, present: Positions) -> NDArray[np.float64]:
-    """Mean cosine of the pairs of each two classes; of a class of one example with itself 1."""
+    """Mean cosine of the pairs of every two classes; 1 for a class of one example with itself."""
     kernel = opened("explain", among.kernel)
     member = (among.labels[:, None] == present).astype(np.float64)
     lengths = np.sqrt(kernel.diagonal)
@@ -254,7 +254,7 @@ def _mean_cosines(among: Examples, present: Positions) -> NDArray[np.float64]:
 
 
 def _standings(among: Examples, positions: Positions, k: int, kept: NDArray[np.bool_] | None) -> list[Standing]:
-    """How some examples stand to the others, ranked as `neighbours` does; who is near zero is in neither list."""
+    """Partners of some examples, ranked as in `neighbours`; those near zero are in neither list."""
     kernel = opened("explain", among.kernel)
     found = []
     for i in positions:

@@ -1,12 +1,12 @@
-"""explain: what a network learns an example together with, and what it learns against it.
+"""explain: which examples a network learns together, and which against each other.
 
-One training on the source, then the labelled pseudo neural tangent kernel of the trained network. Of one example: which
-others a step on it helps, which it sets back, how far it moves the network compared with others, and whether its own
-class stands by its label. Of a data set: how its classes relate, and which labels look wrong. The kernel is exact for
-up to `EXACT` examples and of projected features beyond.
+It takes one training on the source and computes the labelled pseudo neural tangent kernel of the trained network. For
+one example, it shows which others a step on it helps, which it sets back, how far it moves the network compared with
+others, and whether its class supports its label. For a data set, it shows how the classes relate, and the label issues.
+The kernel is exact for up to `EXACT` examples; beyond that it uses projected features.
 
-A label looks wrong if its contradiction score is far out among those of its class: above the upper quartile by more
-than three times the distance of the quartiles. That is a reason to look, not a proof. In the repository's study
+A label looks wrong if its contradiction score is an outlier in its class: above the upper quartile by more than three
+times the interquartile range. Check such labels: an outlier is not proof of an error. In the repository's study
 (docs/studies/lpntk.md), of MNIST and Fashion-MNIST with 5 % of the labels flipped uniformly at random, 60 to 83 % of
 the labels it listed were wrong, and it listed 49 to 68 % of the wrong ones. Other shares and kinds of error will give
 other figures.
@@ -46,7 +46,7 @@ from .pictures import make_pictures
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
-EXACT = 4096  # examples whose kernel is held whole
+EXACT = 4096  # most examples whose whole kernel is held in memory
 LIMIT = "Use only this many examples, drawn at random by class; an id not drawn joins them and trains anew."
 PROJECTED = 2048  # length of the features beyond that; the standard deviation of a cosine is then at most 0.03
 
@@ -68,30 +68,30 @@ def explain(
     out: RunDirectory = None,
     **opening: Any,
 ) -> Explanation | DatasetExplanation:
-    """Train once and say what an example is interchangeable with and what it contradicts, or how all classes relate.
+    """Train once, and show what an example is interchangeable with and contradicts, or how all classes relate.
 
     Parameters
     ----------
     source
         The examples, with class labels: a Source, or anything that `wn.open` takes.
     id
-        The id of the example; digits in a string will do for a number. None explains the data set: the relations
-        between its classes, and the labels that look wrong.
+        The id of the example; a number may be given as text. None explains the data set: how its classes relate, and
+        its label issues.
     model, recipe
         What to train and how, as for `observe`.
     k
-        The longest list of other examples.
+        The most partners to list.
     errors
-        The longest list of labels that look wrong.
+        The most label issues to list.
     limit
-        Use only so many examples, drawn by class; the one asked about is always among them. If it was not drawn it
-        joins them, which makes another part of the source, and another training.
+        Use only this many examples, sampled by class. If the example with the given id is not among them, it is added,
+        which makes another part of the source and needs another training.
     seed
         Decides everything random.
     out
-        A run directory: the result is kept there as JSON and as a page to look at, with the trained network. The same
-        call again, or one about another example, does not train again, unless a `limit` did not draw that example:
-        each part of the source has a network of its own, and all are kept.
+        A run directory, which stores the result as JSON and as an HTML page, and the trained network. The same call, or
+        one for another example, does not train again, unless `limit` did not sample that example: each part of the
+        source has its own network, and all are stored.
     **opening
         Keywords of `wn.open`, such as `labels=`.
 
@@ -152,13 +152,13 @@ def explain(
 
 
 def page_name(id: Any = None) -> str:
-    """What the files about an example, or about the data set, are called."""
+    """The file name for an example, or for the data set."""
     return "explanation" if id is None else f"example-{file_name(str(id))}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """A trained network and what it was trained on."""
+    """A trained network and its training data."""
 
     net: torch.nn.Module
     name: str
@@ -169,7 +169,7 @@ class _Trained:
 
     @classmethod
     def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
-        """Trained now, or when the run last met this part of the source."""
+        """Train on this part of the source, or load the network if the run has trained it before."""
         net = build(network, classes=part.outputs, shape=part.shape, seed=seed_number(seed, "init", 0))
         feed = Feed(part)
 
@@ -182,7 +182,7 @@ class _Trained:
         return cls(net, _name(describe(network)), feed, how, _labels(part)[feed.order], seed)
 
     def examples(self, where: NDArray[np.int64]) -> Examples:
-        """The kernel of some of them."""
+        """The kernel of some of the training examples."""
         x, labels = self.feed.inputs(where), self.labels[where]
         kernel = (
             gram(self.net, x, labels)
@@ -239,7 +239,7 @@ def _example(source: Source, by: _Trained, place: int, k: int, made_from: Proven
 
 
 def _write_page(run: Run, part: Source, found: Explanation | DatasetExplanation) -> None:
-    """The page of an explanation, with pictures of everyone it names."""
+    """Write the page of an explanation, with images of the examples it mentions."""
     one = found.id if isinstance(found, Explanation) else None
     word = page_name(one)
     pictures = run.step(
@@ -253,7 +253,7 @@ def _write_page(run: Run, part: Source, found: Explanation | DatasetExplanation)
 
 
 def _judged(among: Examples, i: int) -> dict[str, Any]:
-    """What the others of its class, and other classes, say about the label of an example."""
+    """How its own class and other classes support the label of an example."""
     if len(among) > JUDGED:
         return {}
     peers = int((among.labels == among.labels[i]).sum()) - 1
@@ -280,7 +280,7 @@ def _diagonal(kernel: NDArray[Any] | FeatureRows) -> NDArray[np.float64]:
 
 
 def _weaker(found: Partners) -> NDArray[np.float64]:
-    """The smaller by size of the two projections, the one that is held against the threshold."""
+    """The projection of smaller absolute value, which is compared with the threshold."""
     return np.where(np.abs(found.own) < np.abs(found.other), found.own, found.other)
 
 
@@ -289,5 +289,5 @@ def _labels(source: Source) -> NDArray[np.int64]:
 
 
 def _name(model: Any) -> str:
-    """What people call a described network."""
+    """The display name of a described network."""
     return str(model.get("module") or model.get("factory")) if isinstance(model, Mapping) else str(model)

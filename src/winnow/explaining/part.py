@@ -1,4 +1,4 @@
-"""Where the example is that explain is asked about, and which part of the source it is explained by."""
+"""The part of the source that `explain` trains on, and the position of the example in it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["part_and_place"]
 
 
 def part_and_place(source: Source, id: Any, limit: int | None, seed: int) -> tuple[Source, int | None]:
-    """The part of the source to train on, and the position of the example in it, if one is asked about.
+    """The part of the source to train on, and the position of the example in it, if one is given.
 
     Parameters
     ----------
     source, id, limit, seed
-        As for `explain`. An example that is not among the `limit` drawn joins them: that makes another part.
+        As for `explain`. An example that is not among the `limit` sampled ones is added, which makes another part.
     """
     if source.task != "classification":
-        raise NotDefinedError(f"explain is for class labels; source {source.name!r} is of task {source.task}.")
+        raise NotDefinedError(f"explain needs class labels; source {source.name!r} has the task {source.task}.")
     if _classes(source) < 2:
         raise InputError(f"explain needs at least two classes among the examples of source {source.name!r}; got one.")
     place = None if id is None else _place(source, id)
@@ -46,7 +46,7 @@ def _place(source: Source, id: Any) -> int:
         raise InputError(f"id of explain must be a whole number or text; got {type(id).__name__}.")
     numbered = source.ids.dtype.kind in "iu"
     wanted = _whole(id) if numbered else id
-    # A text is never looked for among numbers, nor a number among texts: numpy would warn, or find what was not meant.
+    # Never search text among numbers or numbers among text: numpy would warn, or find something else.
     alike = isinstance(wanted, str) != numbered
     found = np.flatnonzero(source.ids == wanted) if alike else np.zeros(0, dtype=np.int64)
     if found.size == 0:
@@ -55,7 +55,7 @@ def _place(source: Source, id: Any) -> int:
 
 
 def _whole(id: int | str | np.integer[Any]) -> int | str:
-    """The number that a text says, or the text if it says none."""
+    """The number in a text, or the text itself if it is not a number."""
     try:
         return int(id)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Choose and draw the few examples that a report or a page shows."""
+"""Choose and draw the few examples that a report or page shows."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MOST_COLUMNS = 12
 
 
 def make_gallery(source: Source, scores: Scores | None, subset: Subset, count: int = 12) -> Gallery:
-    """Choose and draw the examples a report shows.
+    """Choose and draw the examples of a report.
 
     Parameters
     ----------
     source
         The data the subset was chosen from.
     scores
-        What "easiest" and "hardest" mean; without it those sections are left out.
+        The score that defines "easiest" and "hardest"; without it those sections are left out.
     subset
-        What was kept.
+        The kept examples.
     count
-        How many examples a section holds at most.
+        The most examples per section.
     """
     checks.integer("count", "gallery", count, low=1)
     kept = np.zeros(len(source), dtype=bool)
@@ -65,9 +65,9 @@ def make_pictures(source: Source, ids: Sequence[Any], subset: Subset | None = No
     source
         The data.
     ids
-        Whom to draw, each once.
+        Ids of the examples to draw, each once.
     subset
-        What was kept; everything unless given.
+        The kept examples; all if not given.
     """
     kept = np.full(len(source), subset is None)
     if subset is not None:
@@ -80,7 +80,7 @@ def make_pictures(source: Source, ids: Sequence[Any], subset: Subset | None = No
 def _drawn(
     source: Source, shown: NDArray[Any], kept: NDArray[np.bool_], values: Mapping[Any, float]
 ) -> dict[Any, Example]:
-    """Examples drawn, by id."""
+    """The drawn examples, by id."""
     named = zip(shown.tolist(), source.positions(shown).tolist(), source.fetch(shown), strict=True)
     return {
         name: Example(
@@ -109,7 +109,7 @@ def _chosen(source: Source, scores: Scores | None, kept: NDArray[np.bool_], coun
 
 
 def _sample(source: Source, pool: NDArray[np.int64], count: int, name: str) -> NDArray[np.int64]:
-    """A few positions of a canonically ordered pool: the classes take turns, each in random order."""
+    """A few positions of a canonically ordered pool: classes alternate, each in random order."""
     shuffled = pool[stream(0, "gallery", name).permutation(pool.size)]
     if source.task != "classification" or source.labels is None:
         return _canonical(source, shuffled[:count])
@@ -118,13 +118,13 @@ def _sample(source: Source, pool: NDArray[np.int64], count: int, name: str) -> N
     for number in np.unique(labels):
         of_class = np.flatnonzero(labels == number)
         turn[of_class] = np.arange(of_class.size)
-    # Within a turn the shuffled order stands, so that with more classes than places no class is favoured.
+    # Within a turn the order stays shuffled, so that with more classes than places no class is favoured.
     first = _canonical(source, shuffled[np.argsort(turn, kind="stable")[:count]])
     return first[np.argsort(source.labels[first], kind="stable")]
 
 
 def _canonical(source: Source, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same positions in the order of their ids."""
+    """The same positions sorted by id."""
     return positions[np.argsort(source.ids[positions], kind="stable")]
 
 
@@ -151,7 +151,7 @@ def _counts(source: Source, kept: NDArray[np.bool_]) -> tuple[tuple[str, int, in
 
 
 def _column_names(source: Source) -> dict[str, Any]:
-    """The columns of a table that are shown, and how many are not."""
+    """The columns of a table to show, and how many are hidden."""
     width = int(np.prod(source.shape)) if source.kind == "table" else 0
     names = source.columns if len(source.columns) == width else [str(number) for number in range(width)]
     return {"columns": tuple(names[:MOST_COLUMNS]), "hidden_columns": max(0, width - MOST_COLUMNS)}
@@ -182,7 +182,7 @@ def _facts(item: NDArray[Any]) -> dict[str, str]:
 
 
 def _picture(item: NDArray[Any]) -> dict[str, Any]:
-    """A PNG of a C x H x W picture: as it is if tiny, smaller and with fewer colours if large."""
+    """A C x H x W image as PNG: unchanged if tiny, smaller and with fewer colours if large."""
     from PIL import Image
 
     channels = item.shape[0]
@@ -192,7 +192,7 @@ def _picture(item: NDArray[Any]) -> dict[str, Any]:
         clear = Image.fromarray(np.ascontiguousarray(item.transpose(1, 2, 0)))
         image = Image.new("RGB", clear.size, "white")
         image.paste(clear, mask=clear.getchannel("A"))
-    else:  # grey, or channels that have no colours: the first of them
+    else:  # grey, or channels that are not colours: the first one
         image = Image.fromarray(np.ascontiguousarray(item[0]))
     image.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
     if image.mode == "RGB" and max(image.size) > LARGEST_SIDE // 2:

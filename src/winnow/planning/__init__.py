@@ -1,1 +1,1 @@
-"""`plan`: before anything is spent, what to keep, how far, what accuracy to expect, and what it will cost."""
+"""`plan`: before any long training, what to keep, how much, what accuracy to expect, and what it will cost."""

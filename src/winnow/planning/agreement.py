@@ -1,12 +1,12 @@
-"""The angle of a probe to the truth, from how well two independent probes agree.
+"""The angle between a probe and the truth, from the agreement of two independent probes.
 
 Two probes trained on disjoint data, each at angle theta to the teacher, give an example the margins
 
     m_i = |u| cos(theta) + w_i sin(theta),    u, w_1, w_2 independent standard normals,
 
-so the rank correlation of their margins tells theta. That holds for the theory's probes, which err independently. Real
-probes share their kind of network and its habits: they agree where they are wrong alike, and then the angle found is
-smaller than the true one.
+so the rank correlation of their margins determines theta. This holds for the theory's probes, whose errors are
+independent. Real probes share their architecture and its biases: they also agree where both are wrong, and then the
+angle found is smaller than the true one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def margin_agreement(angle: float) -> float:
     if angle >= 90.0:
         return 0.0
     theta = math.radians(angle)
-    # The rank rises over a width of tan(theta): panels that shrink towards 0 follow it at any angle.
+    # The rank rises over a width of tan(theta); panels that shrink towards 0 resolve it at any angle.
     edges = np.concatenate([[0.0], np.geomspace(min(0.1 * math.tan(theta), 1.0), 10.0, 13)])
     nodes, weights = np.polynomial.legendre.leggauss(24)
     s = ((edges[1:] + edges[:-1])[:, None] + np.diff(edges)[:, None] * nodes).ravel() / 2
@@ -52,12 +52,12 @@ def margin_agreement(angle: float) -> float:
 
 
 def angle_of(reliability: ArrayLike) -> Array:
-    """The angle in degrees at which two independent probes agree as well as measured: `margin_agreement` inverted.
+    """The angle in degrees at which two independent probes agree as measured: the inverse of `margin_agreement`.
 
     Parameters
     ----------
     reliability
-        Rank correlations; 0 and below are 90 degrees.
+        Rank correlations; 0 and below give 90 degrees.
     """
     found = np.clip(np.asarray(reliability, dtype=np.float64), 0.0, 1.0)
     return np.asarray(np.clip(_angles()(np.arccos(np.sqrt(found))), 0.0, 90.0))
@@ -65,7 +65,7 @@ def angle_of(reliability: ArrayLike) -> Array:
 
 @cache
 def _angles() -> Callable[[Array], Array]:
-    """Angle against arccos(sqrt(reliability)), which is smooth at both ends, where the reliability itself is not."""
+    """Angle as a function of arccos(sqrt(reliability)), which is smooth at both ends, unlike reliability itself."""
     from scipy.interpolate import PchipInterpolator
 
     degrees = np.concatenate([[0.0], np.geomspace(0.05, 1.0, 15)[:-1], np.arange(1.0, 90.01, 0.5)])

@@ -1,8 +1,8 @@
-"""How long a method takes that compares examples with each other, within each class or all with all.
+"""The time of methods that compare examples with each other, within each class or across all classes.
 
-With groups of size c its seconds are a c + b c^2 for each group: the classes where the cost is declared as `class^2`,
-everyone where it is `n^2`. Two made-up slices, of groups as large as is quickly done and half as large, give a and b;
-where the real groups are no larger, the first slice is simply scaled by their number.
+For groups of size c it is a c + b c^2 seconds per group. The groups are the classes if the cost is declared as
+`class^2`, and one group of all examples if it is `n^2`. Timing two synthetic samples, with groups as large as is quick
+and half as large, gives a and b. If the real groups are no larger, the first time is scaled by their number.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .workload import Counts
 
 __all__ = ["Half", "comparing", "halves_of"]
 
-CLASS, ROWS = 1024, 2048  # examples of a class, and in all, that are quickly compared
-WARM = 24  # examples of a slice that only warms up
-QUICK = 0.1  # seconds below which a slice is timed again
+CLASS, ROWS = 1024, 2048  # examples per class, and in total, that are quick to compare
+WARM = 24  # examples of a warm-up sample
+QUICK = 0.1  # seconds below which a sample is timed again
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,16 @@ class Half:
 
     @property
     def cost(self) -> registry.Cost:
-        """How its time and memory grow with these parameters."""
+        """How time and memory grow with these parameters."""
         return self.method.cost_of(self.parameters)
 
     def slice(self, counts: Counts, rows: int, classes: int, seeds: int = 1) -> Signals:
-        """Made-up signals that it can work on."""
+        """Synthetic signals that it can work on."""
         sizes = {**counts.sizes, "examples": rows, "classes": classes, "seeds": seeds, "models": counts.members}
         return made_up(self.task, sizes, "estimate", self.method.needs)
 
     def seconds(self, signals: Signals, size: int, balance: float | None = None) -> float:
-        """Seconds that it really takes on these signals, to score all or to choose so many."""
+        """Measured seconds on these signals, to score all or to select this many."""
         given: Scores | Signals = signals
         if "scores" in self.method.needs:
             noise = stream(0, "estimate", "scores").random(len(signals))
@@ -73,7 +73,7 @@ def halves_of(request: Request, task: Task) -> list[Half]:
 
 
 def comparing(source: Source, request: Request, counts: Counts) -> float:
-    """Seconds of scoring and selecting by what compares examples with each other, of anything else nothing."""
+    """Seconds of scoring and selecting by methods that compare examples with each other; 0 for all others."""
     return sum(_compared(source, half, counts) for half in halves_of(request, source.task) if half.cost.pairs)
 
 
@@ -88,14 +88,14 @@ def _compared(source: Source, half: Half, counts: Counts) -> float:
         each = max(2, min(counts.n, ROWS) // (2 * classes)) * 2  # even, so that half of it is exact
         everyone = np.array([counts.n])
         return _extrapolated(everyone, classes * each, lambda size: _seconds(half, counts, classes, size // classes))
-    typical = max(2, round(float(np.square(sizes).sum() / sizes.sum())))  # the class that an example is in
+    typical = max(2, round(float(np.square(sizes).sum() / sizes.sum())))  # class size, averaged over examples
     large = min(typical, CLASS)
     classes = max(2, min(sizes.size, ROWS // large))
     return _extrapolated(sizes, large, lambda size: _seconds(half, counts, classes, size) / classes)
 
 
 def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int], float]) -> float:
-    """Seconds of all groups, by those of one that is quickly done and, where they are larger, of one half that size."""
+    """Seconds of all groups, from those of a quick one and, if they are larger, of one half its size."""
     n, squares = float(groups.sum()), float(np.square(groups.astype(np.float64)).sum())
     most = seconds(large)
     if round(squares / n) <= max(large, 2):
@@ -107,7 +107,7 @@ def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int]
 
 
 def _seconds(half: Half, counts: Counts, classes: int, each: int) -> float:
-    """Seconds for so many made-up classes of so many examples."""
+    """Seconds for a number of synthetic classes with `each` examples."""
     rows = classes * each
     signals = half.slice(counts, rows, classes if half.task == "classification" else 0, max(1, counts.watched))
     size = max(1, round(rows * counts.kept / counts.n))

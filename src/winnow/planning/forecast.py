@@ -1,24 +1,23 @@
-"""From a pilot's numbers to a forecast, through the perceptron theory of pruning. Pure arithmetic, nothing is trained.
+"""From a pilot's numbers to a forecast, by the perceptron theory of pruning. Nothing is trained here.
 
-The link is an estimate, not a law. The theory has one teacher, two classes and Gaussian inputs; real data have none
-of these, so two numbers are fitted and the theory's shape is trusted in between:
+The link is an estimate, not a law. The theory assumes one teacher, two classes and Gaussian inputs. Real data satisfies
+none of this, so two numbers are fitted, and the theory supplies the shape of the curve in between:
 
     error of a student on n examples     e(n) = e0 + (c0 - e0) 2 eps((n / N)^b)
     error on a random part f of n        e(f n)
     error after keeping f by a policy    e0 + (e(f n) - e0) eps(f a; keep f, angle of the probe, policy) / eps(f a)
 
-with eps the theory's error, c0 the error of always saying the largest class, N the effective dimension. Two
-calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor` (b = 1, an error e0
-that no amount of data removes) and `exponent` (e0 = 0, a rate b of its own).
+with eps the theory's error, c0 the error of always predicting the largest class, N the effective dimension, and
+a = (n / N)^b. Two calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor`
+(b = 1, with an irreducible error e0) and `exponent` (e0 = 0, with a fitted rate b).
 
-with a = (n / N)^b. At b = 1 the last line is the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). At any b a useless
-probe gives the error of a random part, and no part is forecast better than the theory lets it be beside the whole, nor
-worse than chance.
+For b = 1 the last line is the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). For any b, a useless probe gives the error
+of a random part, and no forecast is better than the theory allows relative to the full data, nor worse than chance.
 
-The angle of the probe comes from how well probes agree (`agreement`). The theory's probe has not seen the examples
-it ranks and does not know their labels; real scores do both, which this leaves out.
+The angle of the probe comes from the agreement of probes (`agreement`). The theory's probe has not seen the examples it
+ranks and does not know their labels. Real scores have and do, which this ignores.
 
-Everything is computed for many replicates at once: row 0 is the estimate, the others are its bootstrap.
+All replicates are computed at once: row 0 is the estimate, the others are its bootstrap.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ __all__ = [
 Array = NDArray[np.float64]
 
 FORMS = ("floor", "exponent")
-KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # fractions that are forecast
-ALPHAS = (1e-5, 1e7)  # beyond these the theory's curve is its own limit
-EXPONENTS = (0.05, 4.0)  # of the calibration: slower than 0.05 is no learning, faster than 4 is no power law
-EXACT = 1e-8  # scatter of log error below this is rounding, and must not decide between the calibrations
+KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # the fractions to forecast
+ALPHAS = (1e-5, 1e7)  # beyond, the theory's curve has reached its limits
+EXPONENTS = (0.05, 4.0)  # of the calibration: below 0.05 nothing is learned, above 4 it is no power law
+EXACT = 1e-8  # smaller scatter of the log error is rounding, and must not decide between the calibrations
 
 
 # ---------------------------------------------------------------- the learning curve
@@ -62,14 +61,14 @@ EXACT = 1e-8  # scatter of log error below this is rounding, and must not decide
 def _unpruned() -> Any:
     from scipy.interpolate import CubicSpline
 
-    from ..methods.theory.solve import learning_curve  # compiled code, which nobody but a planner should wait for
+    from ..methods.theory.solve import learning_curve  # compiled on import, so only imported when planning
 
     log_alpha = np.linspace(math.log(ALPHAS[0]), math.log(ALPHAS[1]), 361)
     return CubicSpline(log_alpha, np.log(learning_curve(np.exp(log_alpha)).error))
 
 
 def unpruned(log_alpha: Array) -> tuple[Array, Array]:
-    """Log of the theory's error without pruning, and its slope, at log alpha (clipped to where it is tabulated)."""
+    """Log of the theory's error without pruning, and its slope, at log alpha (clipped to the tabulated range)."""
     where = np.clip(log_alpha, math.log(ALPHAS[0]), math.log(ALPHAS[1]))
     spline = _unpruned()
     return spline(where), spline(where, 1)
@@ -77,7 +76,7 @@ def unpruned(log_alpha: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One form fitted to a learning curve; every array has one entry a replicate.
+    """One form fitted to a learning curve; every array has one entry per replicate.
 
     Attributes
     ----------
@@ -88,7 +87,7 @@ class Calibration:
     chance
         c0.
     rss
-        Sum of squares of log error about the curve, over all trainings.
+        Residual sum of squares of the log error, over all trainings.
     weight
         Akaike weight among the forms fitted together.
     """
@@ -106,7 +105,7 @@ class Calibration:
         return np.asarray(np.clip((size / self.dimension) ** self.exponent, *ALPHAS))
 
     def error(self, eps: Array) -> Array:
-        """The error on real data that stands for the theory's error `eps`."""
+        """The error on real data that corresponds to the theory's error `eps`."""
         return np.asarray(self.floor + (self.chance - self.floor) * 2 * eps)
 
     def unpruned_error(self, size: float) -> Array:
@@ -126,11 +125,11 @@ def calibrate(
     log_errors
         Mean log error at each size: replicates x sizes.
     counts
-        Trainings behind each mean.
+        Number of trainings behind each mean.
     scatter
-        Sum of squares of log error within sizes, one a replicate.
+        Sum of squares of the log error within sizes, one per replicate.
     chance
-        The error of always saying the largest class.
+        The error of always predicting the largest class.
     """
     n = np.asarray(sizes, dtype=np.float64)
     y = np.atleast_2d(np.asarray(log_errors, dtype=np.float64))
@@ -139,7 +138,7 @@ def calibrate(
     fits = [_fit(form, np.log(n), y, w, chance) for form in FORMS]
     total = float(w.sum())
     rss = np.stack([fit[3] for fit in fits]) + within
-    # Both forms have two parameters and the scatter, so the penalty of AICc is the same and only the fit speaks.
+    # Both forms have two parameters and the scatter, so the AICc penalty is the same and only the fit matters.
     aicc = total * np.log(np.maximum(rss / total, EXACT**2))
     evidence = np.exp(-(aicc - aicc.min(0)) / 2)
     shares = evidence / evidence.sum(0)
@@ -150,12 +149,12 @@ def calibrate(
 
 
 def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Array, Array, Array, Array]:
-    """N, b, e0 and the weighted sum of squares for each row of `y`: a grid to start from, then damped Gauss-Newton."""
+    """N, b, e0 and the weighted sum of squares for each row of `y`: a starting grid, then damped Gauss-Newton."""
     from ..methods.theory.least_squares import polished
 
     low = np.array([log_n[0] - 12.0, -9.0 if form == "floor" else math.log(EXPONENTS[0])])
     high = np.array([log_n[-1] + 5.0, 9.0 if form == "floor" else math.log(EXPONENTS[1])])
-    # The floor is a share of the lowest error seen, by a logistic, so that no step can leave what is possible.
+    # The floor is a logistic share of the lowest error seen, so that every step stays feasible.
     top = np.minimum(np.exp(y.min(1)), 0.99 * chance) if form == "floor" else np.zeros(y.shape[0])
     grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 24), np.linspace(low[1], high[1], 12)), -1).reshape(-1, 2)
     start = np.empty((y.shape[0], 2))
@@ -175,7 +174,7 @@ def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Ar
 
 
 def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -> tuple[Array, Array]:
-    """Log errors (rows x sizes) and their derivatives by the two parameters (rows x sizes x 2)."""
+    """Log errors (rows x sizes) and their derivatives with respect to both parameters (rows x sizes x 2)."""
     away = log_n[None, :] - theta[:, :1]
     if form == "exponent":
         b = np.exp(theta[:, 1:])
@@ -195,16 +194,16 @@ def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -
 
 
 def angle_reached(fit: Calibration, measured: Array, at: float, size: float) -> Array:
-    """The angle of a probe trained on `size` examples, from the angle measured of probes trained on `at`.
+    """The angle of a probe trained on `size` examples, from the measured angle of probes trained on `at`.
 
-    A max-margin probe's own angle is pi eps, so the angle shrinks as the error does.
+    The angle of a max-margin probe is pi eps, so it shrinks with the error.
     """
     ratio = unpruned(np.log(fit.alpha(size)))[0] - unpruned(np.log(fit.alpha(at)))[0]
     return np.asarray(np.clip(measured * np.exp(ratio), 0.0, 90.0))
 
 
 def best_window(fit: Calibration, size: float, keep: float, angle: float) -> Window:
-    """The window that the theory expects most of, for the estimate (replicate 0)."""
+    """The window with the lowest error by the theory, for the estimate (replicate 0)."""
     from ..methods.theory.frontiers import optimal_window
     from ..methods.theory.policies import Window
 
@@ -213,9 +212,9 @@ def best_window(fit: Calibration, size: float, keep: float, angle: float) -> Win
 
 
 def policy_error(fit: Calibration, size: float, keep: float, angle: Array, policy: str | Window) -> Array:
-    """The error forecast for `keep` of `size` examples under a policy, one value a replicate.
+    """The forecast error for `keep` of `size` examples under a policy, one value per replicate.
 
-    The first is exact; the others are read from a small table over their range, which is enough for an interval.
+    The first value is exact; the others are interpolated in a small table, which is enough for an interval.
     """
     from ..methods.theory.solve import solve
 
@@ -223,7 +222,7 @@ def policy_error(fit: Calibration, size: float, keep: float, angle: Array, polic
     if policy == "random" or keep == 1.0:
         return random
     alpha = keep * fit.alpha(size)
-    share = keep if isinstance(policy, str) else 1.0  # a window brings its own
+    share = keep if isinstance(policy, str) else 1.0  # a window has its own
     eps = np.array([solve(float(alpha[0]), share, float(angle[0]), policy).error])
     if alpha.size > 1:
         eps = np.concatenate([eps, _tabulated(np.log(alpha), angle, share, policy)[1:]])
@@ -233,7 +232,7 @@ def policy_error(fit: Calibration, size: float, keep: float, angle: Array, polic
 
 
 def _eps_of(fit: Calibration, size: float) -> Array:
-    """The theory's error for everything."""
+    """The theory's error for the full data."""
     return np.asarray(np.exp(unpruned(np.log(fit.alpha(size)))[0]))
 
 
@@ -252,6 +251,6 @@ def _tabulated(log_alpha: Array, angle: Array, share: float, policy: str | Windo
 def _ticks(values: Array, step: float, most: int) -> Array:
     low, high = float(values.min()), float(values.max())
     if high - low < 1e-9:
-        high = low + 1e-9 if low < 89.0 else low  # a table needs two ends
+        high = low + 1e-9 if low < 89.0 else low  # a table needs two distinct ends
         low = high - 1e-9
     return np.linspace(low, high, int(np.clip(math.ceil((high - low) / step) + 1, 2, most)))

@@ -1,4 +1,4 @@
-"""What a plan leads to: the method, what it costs, and the line to type next."""
+"""The next step after a plan: the method, its cost, and the command to run."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ class Options:
         if self.method != "auto" or policy == "random":
             return (self.method if self.method != "auto" else "random"), ""
         early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
-        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, and covers below
+        near = (
+            min(keep, 0.49) if policy == "window" else max(keep, 0.5)
+        )  # auto ranks from a half on, covers below
         name = choose_method(self.source.task, near, self.recipe.epochs, early).name
         return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
 
     def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
-        """The line to type; only what differs from the usual is said."""
+        """The command to run, with only the options that differ from the defaults."""
         usual, how = Recipe(), self.recipe
         said = [f"winnow {start} {self.called} {goal}" + (f" --method {method}{extra}" if method != "auto" else "")]
         said += [f"--model {self.model}"] if isinstance(self.model, str) and self.model != "auto" else []
@@ -51,7 +53,7 @@ class Options:
         return " ".join(said + ([f"--seed {self.seed}"] if self.seed else []))
 
     def next(self, policy: str, keep: float, method: str, extra: str, own: bool) -> str:
-        """What to type next: the pruning, or a pilot of one's own network where a linear student stood in."""
+        """The next command: the pruning, or a pilot of the user's own network if a linear student was used."""
         if not own:
             return self.command("--pilot", self.method, start="plan")
         return "" if policy == "everything" else self.command(f"--keep {keep:g}", method, extra)
@@ -61,11 +63,11 @@ class Options:
         said = []
         if self.method not in ("auto", "random") and policy != "everything":
             said.append(
-                f"The forecast is for that policy, not for {self.method}, which may keep other examples: nothing is "
-                "forecast of it but its cost."
+                f"The forecast is for that policy, not for {self.method}, which may keep other examples: only the cost "
+                f"of {self.method} is estimated."
             )
         if not isinstance(self.model, str) and policy != "everything":
-            said.append("The command line cannot say your model: run it from Python with wn.prune.")
+            said.append("The command line cannot express your model: run it from Python with wn.prune.")
         return said
 
     def resources(self, method: str, keep: float, seconds_per_example: float | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How long things take here: a few real batches, passes and choices, timed before anything is trained."""
+"""The speed of this machine: a few real batches, passes and selections, timed before anything is trained."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .workload import USUAL, Counts
 
 __all__ = ["Pace", "choosing", "measured"]
 
-TIMED = 0.3  # seconds after which a measurement has seen enough
-SLICE, NUMBERS = 1024, 1 << 21  # examples, and numbers in them, that choosing is measured on
-PICKS = (4, 68)  # of a selector that looks at everyone for each pick: the difference is what a pick costs
+TIMED = 0.3  # seconds after which a measurement is long enough
+SLICE, NUMBERS = 1024, 1 << 21  # examples, and numbers in them, used to time selection
+PICKS = (4, 68)  # for a selector that looks at all examples for each pick: the difference is the cost of picks
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of one example: in an optimiser step, a look, each signal computed once, and in being made ready."""
+    """Seconds per example: of an optimiser step, a pass, each signal computed once, and of reading and scaling."""
 
     step: float
     look: float
@@ -37,7 +37,7 @@ class Pace:
 
 
 def measured(item: tuple[Source, torch.nn.Module | None, Recipe, Counts]) -> Pace:
-    """The pace of the real network on some real examples."""
+    """Time the real network on some real examples."""
     source, network, recipe, counts = item
     if not counts.jobs and not counts.entries and source.task == "unlabelled":
         return Pace(0.0, 0.0)
@@ -48,7 +48,7 @@ def measured(item: tuple[Source, torch.nn.Module | None, Recipe, Counts]) -> Pac
     start = time.perf_counter()
     feed = Feed(part)
     ready = (time.perf_counter() - start) / len(part)
-    again = 0.0 if counts.held else ready  # what is not held is read in every pass
+    again = 0.0 if counts.held else ready  # examples not held in memory are read in every pass
     if source.task == "unlabelled":
         through = torch.nn.Flatten() if network is None else network
         return Pace(0.0, 0.0, _of_signals(through, feed, recipe, counts, again), ready)
@@ -66,7 +66,7 @@ def measured(item: tuple[Source, torch.nn.Module | None, Recipe, Counts]) -> Pac
 
 
 def _look(network: torch.nn.Module, few: Feed, recipe: Recipe, recorded: bool) -> float:
-    """Seconds of one example in a pass without gradients, its outputs recorded or not."""
+    """Seconds per example of a pass without gradients, with or without recording."""
     source = few.source
     recorder = Recorder(
         len(few), source.outputs, task="regression" if source.task == "regression" else "classification"
@@ -83,7 +83,7 @@ def _look(network: torch.nn.Module, few: Feed, recipe: Recipe, recorded: bool) -
 
 
 def _of_signals(network: torch.nn.Module, feed: Feed, recipe: Recipe, counts: Counts, again: float) -> dict[str, float]:
-    """Seconds of one example in each signal that is computed once per training."""
+    """Seconds per example of each signal that is computed once per training."""
     names = tuple(entry.name for entry in counts.entries)
     what = Observation(network, recipe, names, "eval", 1, USUAL["gradient_dim"], USUAL["ensemble"], None, 0)
     look = Look(feed, what, network)
@@ -95,7 +95,7 @@ def _of_signals(network: torch.nn.Module, feed: Feed, recipe: Recipe, counts: Co
 
 
 def _timed(function: Callable[[], object]) -> float:
-    """Seconds of a call, after one to warm up."""
+    """Seconds of a call, after a warm-up call."""
     function()
     calls, start = 0, time.perf_counter()
     while (spent := time.perf_counter() - start) < TIMED / 2 or not calls:
@@ -105,13 +105,13 @@ def _timed(function: Callable[[], object]) -> float:
 
 
 def choosing(source: Source, request: Request, counts: Counts) -> float:
-    """Seconds of scoring and selecting, from made-up slices; of what only sorts, nothing to speak of."""
+    """Seconds of scoring and selecting, timed on synthetic samples; about 0 for methods that only sort."""
     linear = [half for half in halves_of(request, source.task) if half.cost.time in ("n", "n classes", "n kept")]
     return comparing(source, request, counts) + sum(_growing(source, half, counts) for half in linear)
 
 
 def _growing(source: Source, half: Half, counts: Counts) -> float:
-    """Seconds of a half whose time grows with the examples."""
+    """Seconds of a half whose time grows with the number of examples."""
     kinds = min(10, len(source.classes), counts.n) if source.task == "classification" else 0
     picks = half.cost.time == "n kept"
     layouts = [registry.layout_of(name) for name in half.method.needs - {"scores"}]

@@ -1,11 +1,11 @@
-"""The pilot: a few cheap trainings on a part of the training data, for `plan` to calibrate and to check itself by.
+"""The pilot: a few cheap trainings on part of the training data, which `plan` uses to calibrate and check itself.
 
-A pool and a held-out part are drawn from the training data by class and by id; test data are never opened. Students
-are trained on random parts of the pool (an eighth, a quarter, disjoint halves, all), then on the hardest and the
-easiest half and quarter of it, ranked by the margin that the pool's own students give each example. All are asked
-about the held-out part. The protocol is the same for a linear student and for the user's own network (`students`).
+A pool and a held-out part are sampled from the training data by class and id; test data is never opened. Students are
+trained on random parts of the pool (an eighth, a quarter, disjoint halves, all), then on its hardest and easiest half
+and quarter, ranked by the margins of students trained on the whole pool. All are tested on the held-out part. The
+protocol is the same for a linear student and for the user's own network (`pilot_students`).
 
-Each training is a step of a run: kept when finished, so that a killed pilot goes on.
+Each training is a step of a run and saved when finished, so that an interrupted pilot can be resumed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .pilot_students import Student, labels_of
 __all__ = ["FRACTIONS", "PRUNED", "Pilot", "parts", "run_pilot"]
 
 FRACTIONS = (0.125, 0.25, 0.5, 1.0)  # of the pool, drawn at random
-PRUNED = (0.5, 0.25)  # of the pool, kept by difficulty; both are among FRACTIONS, so random is there to compare with
+PRUNED = (0.5, 0.25)  # of the pool, kept by difficulty; both are in FRACTIONS, so that random can be compared
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """What the pilot measured: the looks by policy and fraction of the pool, halves in disjoint pairs."""
+    """The pilot's results by policy and fraction of the pool; halves come in disjoint pairs."""
 
     pool: int
     held: int
@@ -46,19 +46,19 @@ class Pilot:
 
     @property
     def pairs(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """Held-out margins by probes of disjoint halves, a pair a seed."""
+        """Held-out margins of probes trained on disjoint halves, one pair per seed."""
         halves = self.looks["random", 0.5]
         return [(halves[i].margins, halves[i + 1].margins) for i in range(0, len(halves), 2)]
 
     def seconds_per_example(self, batch: int) -> float | None:
-        """Seconds of one example in one optimiser step; None where there were none."""
+        """Seconds per example in one optimiser step; None if there were no steps."""
         looks = [look for group in self.looks.values() for look in group if look.steps]
         seen = sum(look.steps * min(batch, look.size) for look in looks)
         return sum(look.seconds for look in looks) / seen if seen else None
 
 
 def parts(source: Source, pool: int, held: int, seed: int) -> tuple[Source, Source]:
-    """The pool and the held-out part, apart from each other, drawn by class and id, sorted by id, in memory."""
+    """The pool and the held-out part: disjoint, sampled by class and id, sorted by id, and held in memory."""
     rest, asked = hold_out(source, held / len(source), seed_number(seed, "pilot", "held out"), ("rest", "pilot test"))
     drawn = sample(rest, pool, seed_number(seed, "pilot", "pool"))
     return hold(drawn.at(drawn.order)), hold(asked.at(asked.order))
@@ -66,7 +66,7 @@ def parts(source: Source, pool: int, held: int, seed: int) -> tuple[Source, Sour
 
 @dataclass(frozen=True, eq=False)
 class _Lesson:
-    """One training to do: which part of the pool, by canonical position, under which seed."""
+    """One training to run: a part of the pool, by canonical position, and a seed."""
 
     policy: str
     fraction: float
@@ -81,20 +81,20 @@ class _Lesson:
 
 
 def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine) -> Pilot:
-    """All trainings of the pilot: random parts first, then the parts that their margins rank hardest and easiest.
+    """Run all trainings of the pilot: random parts first, then the hardest and easiest parts by their margins.
 
     Parameters
     ----------
     student
-        Who is trained, with its pool and held-out part.
+        The student to train, with its pool and held-out part.
     seeds
-        Draws of each random part, and trainings of each part where the seed matters.
+        Samples of each random part, and trainings of each part if the seed matters.
     seed
-        Decides the draws.
+        Seed of the sampling.
     run, engine
-        Where trainings are kept, and where they run.
+        Where trainings are saved, and where they run.
     """
-    repeats = range(seeds if student.varies else 1)  # the same examples teach a linear student the same
+    repeats = range(seeds if student.varies else 1)  # a linear student is the same for every seed
     lessons = [
         _Lesson("random", fraction, turn, turn, where)
         for fraction in FRACTIONS
@@ -130,7 +130,7 @@ def _taught(student: Student, lessons: Sequence[_Lesson], run: Run, engine: Engi
 
 
 def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed: int) -> list[NDArray[np.int64]]:
-    """Positions of random parts of the pool; halves come in disjoint pairs."""
+    """Positions of random parts of the pool, with halves in disjoint pairs."""
     if fraction == 1.0:
         return [np.arange(len(pool))] * repeats
     found = []
@@ -144,7 +144,7 @@ def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed:
 
 
 def _look(item: tuple[Student, _Lesson]) -> Look:
-    """Do one training."""
+    """Run one training."""
     student, lesson = item
     steps, seconds, held, pool = student.learn(lesson.where, lesson.seed)
     wanted = labels_of(student.held)
@@ -160,7 +160,7 @@ def _look(item: tuple[Student, _Lesson]) -> Look:
 
 
 def margins(logits: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Logit of the label minus the largest of the others, for each row."""
+    """Logit of the label minus the largest other logit, for each row."""
     rows = np.arange(labels.size)
     others = logits.astype(np.float64)
     own = others[rows, labels].copy()

@@ -1,7 +1,7 @@
-"""Students of the pilot: anything that learns from a part of a pool and is asked about the rest.
+"""Students of the pilot: they are trained on part of a pool and tested on held-out examples.
 
-LinearStudent     logistic regression on principal components of the inputs or of an embedding; takes seconds
-NetworkStudent    the user's own network and recipe, trained by the one loop
+LinearStudent     logistic regression on principal components of the inputs or of an embedding, in seconds
+NetworkStudent    the user's own network and recipe, trained by winnow's training loop
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from ..training import Feed, Recipe, predict, train
 __all__ = ["LinearStudent", "NetworkStudent", "Student", "labels_of", "linear"]
 
 COMPONENTS = 128  # of the inputs, for the linear student
-WIDE = 4096  # inputs longer than this are projected at random before their components are found
-LOOSE = 10.0  # inverse penalty of the linear student: near the largest margin, which the theory's student has
-ROUNDS = 1000  # iterations the linear student may take
+WIDE = 4096  # longer inputs are randomly projected before the components are computed
+LOOSE = 10.0  # inverse penalty of the linear student: close to the maximum margin of the theory's student
+ROUNDS = 1000  # most iterations of the linear student
 
 
 class Student(Protocol):
-    """Anything that learns from a part of the pool and is asked about all of it and about the held-out part."""
+    """Anything that can be trained on part of the pool and evaluated on all of it and on the held-out part."""
 
     @property
     def pool(self) -> Source:
-        """What it may learn from, sorted by id."""
+        """The examples it may be trained on, sorted by id."""
         ...
 
     @property
     def held(self) -> Source:
-        """What it is asked about, sorted by id."""
+        """The held-out examples, sorted by id."""
         ...
 
     @property
@@ -55,13 +55,13 @@ class Student(Protocol):
         ...
 
     def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
-        """Steps, seconds, logits of the held-out part and of the pool, after training on positions of the pool."""
+        """Train on positions of the pool; return steps, seconds, and logits of the held-out part and of the pool."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LinearStudent:
-    """Multinomial logistic regression on standardised components; convex, so no seed changes it."""
+    """Multinomial logistic regression on standardised components; convex, so the seed has no effect."""
 
     pool: Source
     held: Source
@@ -75,7 +75,7 @@ class LinearStudent:
         return [self.pool.fingerprint, fingerprint(self.pool_features.tobytes(), self.held_features.tobytes()), LOOSE]
 
     def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
-        """Fit; a class that is not among the examples is never answered."""
+        """Fit; a class without training examples is never predicted."""
         import warnings
 
         from sklearn.exceptions import ConvergenceWarning
@@ -92,7 +92,7 @@ class LinearStudent:
                 table[:, seen] = 0.0
         else:
             with threadpool_limits(1), warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # on separable data the margin grows for ever
+                warnings.simplefilter("ignore", ConvergenceWarning)  # on separable data the weights grow forever
                 fitted = LogisticRegression(C=LOOSE, max_iter=ROUNDS).fit(self.pool_features[where], labels)
                 for table, x in zip(given, asked, strict=True):
                     logits = fitted.decision_function(x)
@@ -102,9 +102,9 @@ class LinearStudent:
 
 @dataclass(frozen=True, eq=False)
 class NetworkStudent:
-    """The user's own network and recipe, each part trained as a proof on all the data would train a part of its size.
+    """The user's own network and recipe; a part is trained as a proof would train a subset of that size.
 
-    So the pilot's learning curve is the one a proof would find, and everything lies on it, further along.
+    So the pilot's learning curve is the one a proof would measure, and the full data lies further along the same curve.
     """
 
     pool: Source
@@ -112,7 +112,7 @@ class NetworkStudent:
     model: Any
     recipe: Recipe
     match_iterations: float
-    full: int  # examples of the whole source, which steps are matched to
+    full: int  # number of examples of the whole source, for matched steps
     seed: int
     varies: bool = True
 
@@ -130,7 +130,7 @@ class NetworkStudent:
         ]
 
     def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
-        """Train one fresh network; all trainings of a seed start from the same weights."""
+        """Train one new network; all trainings with the same seed start from the same weights."""
         feed = Feed(self.pool.at(where))
         first = seed_number(self.seed, "pilot", "init", seed)
         model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
@@ -143,7 +143,7 @@ class NetworkStudent:
 
 
 def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) -> LinearStudent:
-    """The linear student, its components found on the pool alone."""
+    """The linear student, with components computed on the pool only."""
     from threadpoolctl import threadpool_limits
 
     if embeddings is None:
@@ -153,19 +153,19 @@ def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) ->
         tables = [embeddings.take(part.ids).embeddings.astype(np.float64) for part in (pool, held)]
     mean = tables[0].mean(0)
     tables = [table - mean for table in tables]
-    with threadpool_limits(1):  # sums split between threads round differently
+    with threadpool_limits(1):  # sums split over threads round differently
         if tables[0].shape[1] > COMPONENTS:
             _, vectors = np.linalg.eigh(tables[0].T @ tables[0])
             tables = [table @ vectors[:, -COMPONENTS:] for table in tables]
     spread = tables[0].std(0)
-    live = spread > 1e-6 * spread.max(initial=0.0)  # the rest is rounding, which scaling would blow up
+    live = spread > 1e-6 * spread.max(initial=0.0)  # the rest is rounding error, which scaling would amplify
     live = live if live.any() else np.ones_like(live)
     scale = np.where(spread[live] > 0, spread[live], 1.0)
     return LinearStudent(pool, held, tables[0][:, live] / scale, tables[1][:, live] / scale)
 
 
 def _flat(feed: Feed, seed: int) -> NDArray[np.float64]:
-    """Scaled inputs, a row an example, projected at random where they are too long for their components."""
+    """Scaled inputs, one row per example, randomly projected if they are too long for principal components."""
     import torch
 
     length = int(np.prod(feed.source.shape))
@@ -182,7 +182,7 @@ def _flat(feed: Feed, seed: int) -> NDArray[np.float64]:
 
 
 def labels_of(source: Source) -> NDArray[np.int64]:
-    """Class numbers of a source that has them."""
+    """Class numbers of a labelled source."""
     if source.labels is None:
         raise NotDefinedError(f"a pilot needs labels, and source {source.name!r} has none.")
     return np.asarray(source.labels)

@@ -1,9 +1,9 @@
-"""plan: before anything is spent, what to keep, how far, and what to expect of it.
+"""plan: before any long training, what to keep, how much, and what accuracy to expect.
 
     a pilot on part of the training data -> the theory calibrated -> checked on held-out pilot points -> advice
 
-The link from theory to data is an estimate (`forecast`); how well it forecast pilot points it was not fitted to is
-part of the answer (`verdict`). Where the pilot's measurements contradict it, the advice follows the measurements.
+The link from theory to data is an estimate (`forecast`). The result includes how well it forecast pilot points that it
+was not fitted to (`verdict`). If the pilot's measurements contradict it, the advice follows the measurements.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from .verdict import checks_of, considering, forecaster, judge
 __all__ = ["plan"]
 
 OWNER = "plan"
-SMALLEST = 200  # examples in a pool: an eighth of fewer says nothing
+SMALLEST = 200  # examples in a pool: an eighth of fewer is useless
 QUICK_POOL, PILOT_POOL, HELD = 4000, 5000, 2000  # at most
-SHARE = 4  # a pool for the user's network, and a held-out part, are at most one part in so many
+SHARE = 4  # the pool of the user's network and the held-out part are each at most 1 / SHARE of the data
 
 
 def _text(name: str, owner: str, value: object) -> str:
@@ -77,37 +77,37 @@ def plan(
     engine: Where = None,
     **opening: Any,
 ) -> Plan:
-    """Forecast what pruning would do, before it is done.
+    """Forecast the effect of pruning before doing it.
 
-    The forecast joins the perceptron theory of pruning to a small pilot. It is an estimate: `trust`, `reasons` and
-    `checks` of the result say how well it forecast pilot points that it had not seen. Classification only; other
-    tasks get resources and a method.
+    The forecast combines the perceptron theory of pruning with a small pilot. It is an estimate: `trust`, `reasons` and
+    `checks` of the result say how well it forecast pilot points that it had not seen. It covers classification only;
+    for other tasks the plan has resources and a method.
 
     Parameters
     ----------
     source
-        The training data: a Source, or anything that `wn.open` takes. Test data are never opened.
+        The training data: a Source, or anything that `wn.open` takes. Test data is never opened.
     pilot
-        Whether the pilot trains your own network; otherwise a linear student, which takes seconds, stands in.
+        Whether the pilot trains your own network; otherwise it trains a linear student, which takes seconds.
     pilot_size
         Examples in the pilot's pool; a quarter of the data, at most 5,000, if not given.
     pilot_seeds
-        Draws and trainings of each part of the pool.
+        Samples and trainings of each part of the pool.
     tolerance
         Accuracy that may be lost.
     method
-        What would be run, as for `prune`; `auto` follows the forecast.
+        The method to run, as for `prune`; `auto` follows the forecast.
     model, recipe, seeds, match_iterations
-        The network, its training, how many to observe and how steps are matched, as for `prune` and its proof. A
-        pilot training costs `match_iterations` of a training on everything, and its size's share of the rest.
+        The network, its training, the number of observed seeds and how steps are matched, as for `prune` and its proof.
+        A pilot training costs `match_iterations` of a training on the full data, plus its size's share of the rest.
     embeddings
-        What the linear student sees instead of the inputs: Signals with embeddings, or rows in the source's order.
+        Input of the linear student instead of the examples: Signals with embeddings, or rows in the source's order.
     called
-        What to call the data in the command line; the source's name if not given.
+        The name of the data in the suggested command; the source's name if not given.
     seed
         Decides everything random.
     out
-        A run directory: pilot trainings are kept there one by one, and so are `plan.json` and `plan.png`.
+        A run directory, which stores every pilot training, `plan.json` and `plan.png`.
     engine
         Where trainings run.
     **opening
@@ -175,7 +175,7 @@ def plan(
 
 
 def _embeddings(source: Source, given: Signals | ArrayLike | None) -> Signals | None:
-    """Embeddings by id, of every example."""
+    """Embeddings of every example, by id."""
     if given is None or isinstance(given, Signals):
         if given is not None:
             given.array("embeddings", OWNER)
@@ -186,7 +186,7 @@ def _embeddings(source: Source, given: Signals | ArrayLike | None) -> Signals | 
 
 
 def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] | None:
-    """Examples of the pool and of the held-out part; None where nothing can be forecast."""
+    """Sizes of the pool and of the held-out part; None if nothing can be forecast."""
     if source.task != "classification":
         return None
     n = len(source)
@@ -194,7 +194,7 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     if wanted is None:
         pool = min(PILOT_POOL, n // SHARE) if pilot else min(QUICK_POOL, n - held)
     elif n - held < SMALLEST:
-        pool = 0  # whatever was asked for: there are too few for any
+        pool = 0  # too few examples for any pilot
     else:
         pool = checks.integer("pilot_size", OWNER, wanted, low=SMALLEST, high=n - held)
     if pool >= SMALLEST and pool + held <= n:
@@ -202,25 +202,25 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     if pilot:
         hint = f", or give a {word('pilot_size', OWNER)} from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
         raise InputError(
-            f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data to ask about; "
+            f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data held out; "
             f"source {source.name!r} has {n}. Leave {word('pilot', OWNER)} out{hint}."
         )
     return None
 
 
 def _without_forecast(options: Options, tolerance: float, about: dict[str, Any]) -> Plan:
-    """Resources and a method, where the theory has nothing to say."""
+    """Resources and a method, if the theory does not apply."""
     source = options.source
     why = {
-        "regression": "the target is a number, and the theory of pruning is about classes",
-        "unlabelled": "there are no labels, and the theory of pruning is about classes",
+        "regression": "the target is a number, and the theory of pruning covers classification only",
+        "unlabelled": "there are no labels, and the theory of pruning covers classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
     early = max(1, round(0.1 * options.recipe.epochs)) * options.recipe.batches(len(source))
     chosen = choose_method(source.task, None, options.recipe.epochs, early)
     method = chosen.name if options.method == "auto" else options.method
-    advice = [f"Nothing is forecast: {why}."]
-    advice += [f"Winnow would take {method}: {chosen.why}."] if options.method == "auto" else []
-    advice += ["The figures below are for half of the data."]
+    advice = [f"No forecast: {why}."]
+    advice += [f"Suggested method: {method} ({chosen.why})."] if options.method == "auto" else []
+    advice += ["The estimates below are for keeping half of the data."]
     return Plan(
         tuple(advice),
         None,
@@ -234,7 +234,7 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
 
 
 def _forecast(options: Options, pilot: Pilot, tolerance: float, own: bool, about: dict[str, Any]) -> Plan:
-    """Calibrate, check, choose and say."""
+    """Calibrate, check, choose and explain."""
     source = options.source
     share = np.bincount(labels_of(source)).max() / len(source)
     found, seen = forecaster(pilot, 1 - float(share), options.seed)

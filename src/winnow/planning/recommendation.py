@@ -1,9 +1,9 @@
-"""From forecasts to advice: which policy, how far, and the sentences that say so.
+"""From forecasts to advice: which policy, which fraction, and the sentences that explain them.
 
-The rules: take the smallest fraction of the grid at which the best policy is forecast within the tolerance of
-everything, with every larger fraction within it too; among policies that are forecast alike take the simplest; of
-rankings consider only those whose forecast came out on the pilot; where the pilot contradicted the theory's order, take
-what it measured to be best.
+The rules: take the smallest fraction of the grid at which the best policy is forecast to stay within the tolerance of
+the full data, if every larger fraction does too. Among policies with equal forecasts, take the simplest. Consider only
+rankings whose forecast was right on the pilot. If the pilot contradicts the theory's order, take the policy that was
+best in the pilot.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from .verdict import CLEAR, Forecaster, Verdict
 
 __all__ = ["advice_of", "calibration_of", "choice_of", "failed", "forecasts_of", "how_far", "pilot_of"]
 
-NORMAL = 1.959964  # standard deviations on either side that hold 95 %
-POLICIES = ("random", "hard", "easy", "window")  # the simplest first: it is taken when the others are no better
+NORMAL = 1.959964  # half-width of a 95 % interval, in standard deviations
+POLICIES = ("random", "hard", "easy", "window")  # simplest first: it is taken if the others are no better
 WORDS = {
     "hard": "the hard examples",
     "easy": "the easy examples",
-    "random": "a random part",
-    "window": "the examples in between, neither the hardest nor the easiest",
+    "random": "a random subset",
+    "window": "the examples of medium difficulty, neither the hardest nor the easiest",
 }
 Table = Mapping[tuple[str, float], Forecast]
 
 
 def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tuple[Forecast, ...]:
-    """Accuracy and its 95 % interval for every policy and fraction, and for everything (`random`, fraction 1).
+    """Accuracy with its 95 % interval for every policy and fraction, and for the full data (`random`, fraction 1).
 
-    The variance is that of the bootstrap, plus the spread between the two forms, plus the mean square miss on
-    held-out pilot points of the same kind: random, or ranked and nearest in the fraction kept.
+    The variance is that of the bootstrap, plus the spread between the two forms, plus the mean squared miss on held-out
+    pilot points of the same kind: random, or ranked with the nearest fraction kept.
     """
 
     def missed(policy: str, keep: float) -> float:
@@ -54,10 +54,10 @@ def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tup
 
 
 def choice_of(table: Table, tolerance: float, verdict: Verdict, held_out: Sequence[Check]) -> tuple[str, float]:
-    """The policy and fraction to advise; `everything` where nothing holds the tolerance or nothing was learnt.
+    """The policy and fraction to advise; `everything` if nothing stays within the tolerance or nothing was learned.
 
-    A ranking is considered only where the pilot tried it: at its forecast's nearest held-out point it must have come
-    out as forecast (for the window, hard and easy must), and not below the smallest fraction tried.
+    A ranking is considered only where the pilot tested it: not below the smallest fraction tried, and only if the
+    forecast was right at the nearest held-out point (for the window, those of both hard and easy).
     """
     if not verdict.learns:
         return "everything", 1.0
@@ -78,12 +78,12 @@ def choice_of(table: Table, tolerance: float, verdict: Verdict, held_out: Sequen
 
 
 def failed(held_out: Sequence[Check]) -> bool:
-    """Whether the forecast of some ranking missed."""
+    """Whether the forecast of any ranking missed."""
     return any(not check.hit for check in held_out if check.policy != "random")
 
 
 def how_far(table: Table, tolerance: float, allowed: Callable[[float], Sequence[str]]) -> tuple[str, float]:
-    """The smallest fraction whose best allowed policy holds the tolerance, as do all larger ones."""
+    """The smallest fraction whose best allowed policy stays within the tolerance, as do all larger fractions."""
     least = table["random", 1.0].accuracy - tolerance
     found = ("everything", 1.0)
     for keep in KEEPS:
@@ -109,38 +109,38 @@ def advice_of(
 ) -> tuple[str, ...]:
     """The advice in sentences.
 
-    `missed` says whether the forecast of some ranking failed on the pilot, `curve` is its learning curve, `chance` the
-    error of always saying the largest class.
+    `missed` says whether the forecast of any ranking missed on the pilot, `curve` is the pilot's learning curve, and
+    `chance` the error of always predicting the largest class.
     """
     full, points = table["random", 1.0], f"{100 * tolerance:.2g} point{'s' if tolerance > 0.01 else ''}"
     everything = f"{percent(full.accuracy)} ({100 * full.low:.1f} to {100 * full.high:.1f})"
     said = []
     if not verdict.learns:
         return (
-            "Nothing is advised: in the pilot more data did not lower the error, so the theory has no hold. "
-            f"Its {curve[0]['size']:,} examples did as well ({percent(curve[0]['accuracy'])}) as its "
-            f"{curve[-1]['size']:,} ({percent(curve[-1]['accuracy'])}); always saying the largest class scores "
+            "No advice: in the pilot, more data did not significantly lower the error, so the theory does not apply. "
+            f"Accuracy was {percent(curve[0]['accuracy'])} with {curve[0]['size']:,} examples and "
+            f"{percent(curve[-1]['accuracy'])} with {curve[-1]['size']:,}; always predicting the largest class gives "
             f"{percent(1 - chance)}.",
         )
     if policy == "everything":
         said.append(
-            f"Keep everything: {KEEPS[0]:.0%} is not forecast within {points} of the {everything} expected of all "
-            f"{size:,}."
+            f"Keep everything: keeping {KEEPS[0]:.0%} is not forecast to stay within {points} of the {everything} "
+            f"expected with all {size:,} examples."
         )
     else:
         best, random = table[policy, keep], table["random", keep]
-        beside = "" if policy == "random" else f" and {percent(random.accuracy)} for a random {keep:.0%}"
+        beside = "" if policy == "random" else f" and {percent(random.accuracy)} for a random subset of that size"
         begin = "Keep" if own else "For a linear student: keep"
         said.append(
             f"{begin} {WORDS[policy]}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
-            f"({100 * best.low:.1f} to {100 * best.high:.1f}), against {everything} for everything{beside}."
+            f"({100 * best.low:.1f} to {100 * best.high:.1f}), compared with {everything} for everything{beside}."
         )
-        reach = f"Random alone may go down to {alone:.0%}." if alone < 1 else "Random alone holds it at no fraction."
+        reach = f"Random subsets do so down to {alone:.0%}." if alone < 1 else "Random subsets do so at no fraction."
         said.append(
-            f"Down to there every fraction is forecast within {points} of everything; the interval allows a loss of "
-            f"{100 * max(0.0, full.accuracy - best.low):.1f}."
+            f"All fractions down to {keep:.0%} are forecast to stay within {points} of everything; the interval "
+            f"allows a loss of {100 * max(0.0, full.accuracy - best.low):.1f} points."
             + (
-                " No ranking is forecast to do clearly better."
+                " No ranking is forecast to be clearly better."
                 if policy == "random" and verdict.ranks and not verdict.instead and not missed
                 else ""
             )
@@ -148,20 +148,20 @@ def advice_of(
         )
     if verdict.instead:
         said.append(
-            "The pilot contradicts the theory's order: which examples to keep follows what it measured; how far, and "
-            "the accuracy, still come from the forecast."
+            "The pilot contradicts the theory's order of policies: the choice of policy follows the pilot's "
+            "measurements; the fraction and the accuracy still come from the forecast."
         )
     elif verdict.learns and not verdict.ranks:
-        said.append("Probes do not agree which examples are hard, so only random subsets are considered.")
+        said.append("Probes do not agree on which examples are hard, so only random subsets are considered.")
     elif verdict.learns and missed:
-        said.append("Rankings are considered only where the pilot came out as forecast, at its nearest point.")
+        said.append("Rankings are considered only where the forecast was right at the nearest pilot point.")
     if not own:
-        said.append("All of this is about a linear student: your network may need the opposite, which --pilot tells.")
+        said.append("All of this is for a linear student. Your network may need the opposite: use --pilot to find out.")
     return tuple(said)
 
 
 def calibration_of(found: Forecaster, size: int, chance: float) -> dict[str, Any]:
-    """What was fitted, in plain values, with 95 % bootstrap intervals."""
+    """The fitted values, with 95 % bootstrap intervals."""
     forms = {
         fit.form: {
             "dimension": float(fit.dimension[0]),
@@ -190,7 +190,7 @@ def _ends(values: Any) -> list[float]:
 
 
 def pilot_of(pilot: Pilot, own: bool, size: int) -> dict[str, Any]:
-    """What the pilot was, in plain values, with its random learning curve (mean accuracy by size)."""
+    """The pilot in plain values, with its random learning curve (mean accuracy by size)."""
     curve = [
         {"size": looks[0].size, "accuracy": float(np.mean([look.correct.mean() for look in looks]))}
         for (policy, _), looks in pilot.looks.items()

@@ -1,15 +1,15 @@
-"""estimate: what time, memory and disk a pruning will need, before anything is trained.
+"""estimate: the time, memory and disk that pruning will need, before anything is trained.
 
-Trainings and passes over the data are counted as `signals.observing` makes them; each is so many examples times
-measured seconds an example. With n examples, E epochs, p the seconds of an example in an optimiser step, l in a look
-without gradients, g in a gradient of its own and r in being read and scaled:
+Trainings and passes over the data are counted as `signals.observing` makes them; each costs its number of examples
+times the measured seconds per example. With n examples and E epochs, let p be the seconds per example in an optimiser
+step, l in a pass without gradients, g in a per-example gradient, and r in reading and scaling:
 
     watched training     n (r + E p + E l if outputs are recorded + g if gradients are + l if embeddings are)
-    ensemble member      n ((1 + m) r + m E p + l), trained on a share m of the examples and asked about all
+    ensemble member      n ((1 + m) r + m E p + l), trained on a share m of the examples and evaluated on all
     training to prove    steps x (examples / batches) x p
 
-Jobs side by side take ceil(jobs / workers) rounds. Payback follows the ledger, which counts the seconds of every job,
-side by side or not. Memory is the largest stage's: copies are counted where the code makes them.
+Parallel jobs take ceil(jobs / workers) rounds. The break-even point follows the ledger, which counts the seconds of
+every job, parallel or not. Memory is that of the largest stage, including the copies that the code makes.
 """
 
 from __future__ import annotations
@@ -37,41 +37,41 @@ from .workload import INSIDE, Counts, counts_of, network_of
 __all__ = ["Resources", "estimate"]
 
 OWNER = "estimate"
-LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, where its seconds are given and nothing is measured
-START = 5.0  # seconds in which a worker has imported torch
-TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process that has hardly begun; of a worker, its libraries shared
-BLOCKS = 128 << 20  # bytes of the blocks of a kernel, and of what is made of them
-HEADER, TABLE, RECORD = 580, 1500, 120  # bytes of a signals file, a table and a record of a step, beside the numbers
-ORIGIN = 2750  # bytes that a subset says of the scores, and of the signals, it came from
-DICTIONARY = 1 << 20  # bytes at which a column's dictionary in parquet is full
+LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, if its seconds are given and nothing is measured
+START = 5.0  # seconds a worker needs to import torch
+TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
+BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
+HEADER, TABLE, RECORD = 580, 1500, 120  # bytes of a signals file, a table and a step record, besides the numbers
+ORIGIN = 2750  # bytes of provenance in a subset, for its scores and for its signals each
+DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What finding a subset and training on it will need.
+    """The resources needed to find a subset and to train on it.
 
     Parameters
     ----------
     method, examples, kept
-        What was asked about; `auto` has become a name.
+        The method (`auto` resolved to a name), the number of examples and the number kept.
     trainings, workers
-        Trainings that observing takes, and processes they share.
+        Trainings needed to observe, and worker processes.
     seconds_per_example
-        Of one example in one optimiser step, measured or given; NaN where nothing is trained.
+        Seconds per example in one optimiser step, measured or given; NaN if nothing is trained.
     seconds_observe
-        From start to end, with the workers side by side.
+        Seconds to observe, from start to end, with parallel workers.
     seconds_select
-        Scoring and selecting; 0 stands for methods that only sort.
+        Seconds to score and select; 0 for methods that only sort.
     seconds_train_full, seconds_train_subset
-        One training on everything and on the subset; NaN without labels.
+        Seconds of one training on the full data and on the subset; NaN without labels.
     pays_after
-        After how many trainings on the subset its finding is paid back; None where it never is.
+        After how many trainings on the subset selection pays off; None if never.
     memory_bytes
-        At the largest stage, all processes together.
+        Peak memory: that of the largest stage, all processes together.
     disk_bytes
-        What the run directory of `prune` will hold.
+        Size of the run directory of `prune`.
     parts
-        Rows of a table, name and amount; a name starts with `time` (seconds), `memory` or `disk` (bytes).
+        Table rows of name and amount; names start with `time` (seconds), `memory` or `disk` (bytes).
     """
 
     method: str
@@ -90,28 +90,28 @@ class Resources:
     parts: tuple[tuple[str, float], ...]
 
     def sentences(self) -> list[str]:
-        """The same in plain words."""
-        find = f"Finding {self.kept:,} of {self.examples:,} examples by {self.method} "
+        """The same in sentences."""
+        find = f"Finding {self.kept:,} of {self.examples:,} examples with {self.method} "
         if self.trainings:
             many = "1 training" if self.trainings == 1 else f"{self.trainings} trainings"
             side = f", {self.workers} at a time" if self.workers > 1 else ""
             find += f"takes {many}{side}: about {seconds_text(self.seconds_observe)}"
         else:
-            find += f"trains nothing: about {seconds_text(self.seconds_observe)} to look at them"
-        chosen = f" and {seconds_text(self.seconds_select)} to choose." if self.seconds_select else "."
+            find += f"needs no training: about {seconds_text(self.seconds_observe)} to process them"
+        chosen = f" and {seconds_text(self.seconds_select)} to select." if self.seconds_select else "."
         out = [find + chosen]
         if math.isnan(self.seconds_train_full):
-            out.append("Without labels no training can show what the subset is worth.")
+            out.append("Without labels, no training can measure the value of the subset.")
         else:
             full, less = seconds_text(self.seconds_train_full), seconds_text(self.seconds_train_subset)
             out.append(f"One training then takes about {less} instead of {full}.")
             after = self.pays_after
             out.append(
-                "The time to find it is never paid back."
+                "Selection never pays off."
                 if after is None
-                else f"That pays after {after:,} training{'' if after == 1 else 's'}."
+                else f"Selection pays off after {after:,} training{'' if after == 1 else 's'}."
             )
-        out.append(f"Memory: about {bytes_text(self.memory_bytes)} at most.")
+        out.append(f"Peak memory: about {bytes_text(self.memory_bytes)}.")
         out.append(f"Disk: about {bytes_text(self.disk_bytes)} in the run directory.")
         return out
 
@@ -128,19 +128,19 @@ def estimate(
     seconds_per_example: float | None = None,
     engine: Engine | None = None,
 ) -> Resources:
-    """What time, memory and disk finding a subset and training on it will need.
+    """Estimate the time, memory and disk needed to find a subset and to train on it.
 
-    Nothing is trained but a few batches, in a couple of seconds, to time them.
+    It trains only a few batches, for a couple of seconds, to time them.
 
     Parameters
     ----------
     source, method, model, recipe, seeds, keep, engine
-        As for `prune`, with its usual balance.
+        As for `prune`, with its default balance.
     match_iterations
-        Of the training on the subset, as for `evaluate`.
+        How steps are matched in the training on the subset, as for `evaluate`.
     seconds_per_example
-        Of one example in one optimiser step; measured unless given. A look is then counted as a third of it, a
-        gradient of its own as three of it, and what else is measured as nothing; selectors are timed all the same.
+        Seconds per example in one optimiser step; measured if not given. If given, a pass without gradients counts as a
+        third of it, a per-example gradient as three times it, and reading as nothing; selectors are still timed.
     """
     if not isinstance(source, Source):
         raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")

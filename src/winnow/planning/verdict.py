@@ -1,11 +1,11 @@
-"""How far a forecast may be trusted: it is asked about pilot points that it was not fitted to.
+"""How far to trust a forecast: it is checked on pilot points that it was not fitted to.
 
-Two kinds of held-out points: the largest random part of the pool, forecast from the smaller ones; and the hardest and
-easiest half and quarter of the pool, forecast from the learning curve and the probes' agreement alone. The limits
-below were fixed before any of them was tried on data.
+There are two kinds of held-out points: the largest random part of the pool, forecast from the smaller ones; and the
+hardest and easiest half and quarter of the pool, forecast from the learning curve and the agreement of probes alone.
+The limits below were fixed before any of them was tried on data.
 
-One bootstrap carries all uncertainty: held-out examples are drawn anew, the same ones for every training and for the
-agreement of margins, and trainings are drawn anew within their group. Row 0 of every array is the estimate.
+One bootstrap covers all uncertainty: it resamples held-out examples, the same ones for every training and for the
+agreement of margins, and it resamples trainings within their group. Row 0 of every array is the estimate.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["CLEAR", "Forecaster", "Verdict", "checks_of", "considering", "foreca
 
 Array = NDArray[np.float64]
 
-WRONG = 0.05  # a miss of more than five points, beyond its standard errors, is no forecast at all
-CLEAR = 0.001  # forecasts closer together than a tenth of a point are a tie
-UNRELIABLE = 0.2  # probes that agree less than this rank by noise
-FAR = (10.0, 50.0)  # times the pool: further out a forecast is doubtful, and no forecast at all
-SIZES = 4  # fewer sizes than this are no learning curve
+WRONG = 0.05  # a significant miss of more than five points makes a forecast useless
+CLEAR = 0.001  # forecasts within a tenth of a point are a tie
+UNRELIABLE = 0.2  # below this agreement of probes, rankings are noise
+FAR = (10.0, 50.0)  # times the pool: beyond, a forecast is doubtful, or useless
+SIZES = 4  # the fewest sizes of a learning curve
 REPLICATES = 200
 
 TRUSTED, CARE, NOT = "trusted", "use with care", "not to be trusted"
@@ -47,7 +47,7 @@ TRUSTED, CARE, NOT = "trusted", "use with care", "not to be trusted"
 
 @dataclass(frozen=True)
 class Forecaster:
-    """A calibrated theory: the two forms, the angle of probes trained on `half` examples, and its bootstrap."""
+    """A calibrated theory: the two forms, and the bootstrapped agreement of probes trained on `half` examples."""
 
     fits: Sequence[Calibration]
     reliability: Array
@@ -59,20 +59,20 @@ class Forecaster:
         return angle_of(self.reliability)
 
     def probe_angle(self, size: float) -> Array:
-        """Degrees between a probe trained on `size` examples and the teacher, the forms weighted."""
+        """Degrees between a probe trained on `size` examples and the teacher, averaged over the forms by weight."""
         return sum((fit.weight * angle_reached(fit, self.angle, self.half, size) for fit in self.fits), np.zeros(1))
 
     def error(self, size: float, keep: float, policy: str) -> tuple[Array, float]:
-        """The error forecast for `keep` of `size` examples, one a replicate, and the spread between the forms.
+        """The forecast error for `keep` of `size` examples, one per replicate, and the spread between the forms.
 
         Parameters
         ----------
         size
-            Examples before pruning; the probe that ranks them has seen them all.
+            Examples before pruning; the probe that ranks them was trained on all of them.
         keep
             Fraction kept.
         policy
-            `hard`, `easy`, `random` or `window`, the best one.
+            `hard`, `easy`, `random` or `window`, which means the best window.
         """
         found = []
         for fit in self.fits:
@@ -89,10 +89,10 @@ class Forecaster:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How far to trust the forecast, why, and what to follow instead where the measurement contradicts the theory.
+    """How far to trust the forecast, why, and what to follow instead if the pilot contradicts the theory.
 
-    `learns` says whether the error fell with more data, `ranks` whether probes agree at all. `instead` has the best
-    measured policy by fraction; it is empty unless an order was contradicted.
+    `learns` says whether the error fell with more data, `ranks` whether probes agree at all. `instead` holds the best
+    measured policy by fraction; it is empty if the pilot confirms the theory's order.
     """
 
     trust: str
@@ -104,7 +104,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Replicates:
-    """Measured errors, arithmetic mean and mean log, of each group of trainings, one value a replicate."""
+    """Measured errors of each group of trainings, as arithmetic mean and mean log, one value per replicate."""
 
     errors: Mapping[tuple[str, float], Array]
     logs: Mapping[tuple[str, float], Array]
@@ -128,23 +128,23 @@ def _resampled(pilot: Pilot, seed: int) -> _Replicates:
         alone = np.concatenate([[0.0], rng.normal(size=REPLICATES)]) * pooled
         for values, out in ((e, errors), (np.log(e), logs)):
             mean = values.mean(1)
-            if k > 1:  # drawing k of k understates the variance of a mean by (k - 1) / k
+            if k > 1:  # resampling k of k understates the variance of a mean by (k - 1) / k
                 moved = np.take_along_axis(values, picks, 1).mean(1) - mean
                 out[group] = mean + math.sqrt(k / (k - 1)) * np.where(np.arange(len(mean)) > 0, moved, 0.0)
-            else:  # one training shows no scatter of its own: it has that of the others
+            else:  # a single training shows no scatter, so it gets that of the others
                 out[group] = mean + alone if values is not e else mean * np.exp(alone)
     agreement = np.mean([drawn_rank_correlations(a, b, counts) for a, b in pilot.pairs], axis=0)
     return _Replicates(errors, logs, squares, agreement)
 
 
 def _errors(looks: Sequence[Look], counts: Array) -> Array:
-    """Error of each look under each drawing of the held-out examples; none better than half an example wrong."""
+    """Error of each training under each resampling of the held-out examples, at least half an example."""
     right = counts @ np.stack([look.correct for look in looks]).T.astype(np.float64) / counts.sum(1, keepdims=True)
     return np.asarray(np.maximum(1 - right, 0.5 / counts.shape[1]))
 
 
 def forecaster(pilot: Pilot, chance: float, seed: int) -> tuple[Forecaster, _Replicates]:
-    """The theory calibrated on all random parts of the pilot, and what was measured, resampled."""
+    """The theory calibrated on all random parts of the pilot, and the resampled measurements."""
     seen = _resampled(pilot, seed)
     return _calibrated(pilot, seen, FRACTIONS, chance), seen
 
@@ -162,7 +162,7 @@ def _calibrated(pilot: Pilot, seen: _Replicates, fractions: Sequence[float], cha
 
 
 def checks_of(pilot: Pilot, seen: _Replicates, found: Forecaster, chance: float) -> list[Check]:
-    """Every held-out point: the largest random part by a fit to the smaller ones, then the pruned parts."""
+    """All held-out points: the largest random part, forecast by a fit to the smaller ones, then the pruned parts."""
     smaller = _calibrated(pilot, seen, FRACTIONS[:-1], chance)
     asked = [("random", 1.0, smaller)] + [(policy, keep, found) for policy in ("hard", "easy") for keep in PRUNED]
     out = []
@@ -197,67 +197,73 @@ def judge(
     Parameters
     ----------
     pilot, seen, found, checks
-        What was measured, resampled, calibrated and forecast.
+        The pilot, its resampled measurements, the calibrated theory and the held-out points.
     own_network
-        Whether the student was the user's network; a forecast about another student is never simply trusted.
+        Whether the student was the user's network; a forecast for another student is never fully trusted.
     size
-        Examples of the whole source.
+        Number of examples in the whole source.
     """
     fatal: list[str] = []
     doubts: list[str] = []
     if len({len(looks) and looks[0].size for (kind, _), looks in pilot.looks.items() if kind == "random"}) < SIZES:
-        fatal.append(f"there are fewer than {SIZES} different sizes to fit a curve to")
+        fatal.append(f"fewer than {SIZES} different sizes are too few to fit a learning curve")
     fall = seen.errors["random", FRACTIONS[0]] - seen.errors["random", 1.0]
     learns = bool(fall[0] > SIGNIFICANT * fall[1:].std())
     if not learns:
-        fatal.append("the error did not fall with more data, so there is no curve to extend")
+        fatal.append(
+            "the error did not fall significantly with more data: there is no curve to extrapolate"
+        )
     ranks = bool(seen.reliability[0] >= UNRELIABLE)
     if not ranks:
-        fatal.append(f"probes on different data hardly agree which examples are hard ({seen.reliability[0]:.2f})")
+        fatal.append(
+            f"probes on different data hardly agree on which examples are hard ({seen.reliability[0]:.2f})"
+        )
     wrong, instead = _contradictions(seen, found, pilot.pool)
     fatal += wrong
     factor = size / pilot.pool
     if factor > FAR[0]:
-        (fatal if factor > FAR[1] else doubts).append(f"all the data are {factor:.0f} times what the pilot has seen")
+        (fatal if factor > FAR[1] else doubts).append(
+            f"the full data is {factor:.0f} times as large as the pilot's pool"
+        )
     for check in checks:
         if check.hit:
             continue
-        name = f"{check.policy}, {check.size:,} of {pilot.pool:,}: missed by {100 * check.miss:+.1f} points"
+        name = f"{check.policy}, {check.size:,} of {pilot.pool:,}: {100 * check.miss:+.1f} points off the forecast"
         (fatal if abs(check.miss) > WRONG else doubts).append(name)
     for keep in PRUNED:
         lost = seen.errors["hard", keep] - seen.errors["random", keep]
         if lost[0] > WRONG and lost[0] > SIGNIFICANT * lost[1:].std():
             doubts.append(
-                f"the hardest {keep:.0%} did {100 * lost[0]:.0f} points worse than random: their labels may be wrong "
-                "(look at them), or they teach too little without the rest"
+                f"the hardest {keep:.0%} did {100 * lost[0]:.0f} points worse than random: they may have label issues "
+                "(check them), or teach too little without the rest"
             )
             break
     if not own_network:
-        doubts.append("it is about a linear student, not about your network")
+        doubts.append("the forecast is for a linear student, not for your network")
     if fatal:
         return Verdict(NOT, tuple(fatal + doubts), learns, ranks, instead)
     if doubts:
         return Verdict(CARE, tuple(doubts), learns, ranks, {})
-    return Verdict(TRUSTED, ("every held-out pilot point came out as forecast",), learns, ranks, {})
+    return Verdict(TRUSTED, ("the forecast was right at every held-out pilot point",), learns, ranks, {})
 
 
 def considering(verdict: Verdict, keep: float, gain: float) -> Verdict:
-    """The verdict on one piece of advice.
+    """The verdict on a specific piece of advice.
 
     Parameters
     ----------
     verdict
-        On the forecast as a whole.
+        The verdict on the forecast as a whole.
     keep
-        The fraction advised; what no pilot point was near is never simply trusted.
+        The advised fraction; one far from every pilot point is never fully trusted.
     gain
-        Accuracy forecast above that of everything, of which the theory itself hardly allows any.
+        Forecast gain in accuracy over the full data; the theory itself allows almost none.
     """
     doubts = []
     if keep < min(PRUNED):
-        doubts.append(f"{keep:.0%} is less than the pilot tried ({min(PRUNED):.0%} of its pool)")
+        doubts.append(f"{keep:.0%} is below the smallest fraction the pilot tried ({min(PRUNED):.0%} of its pool)")
     if gain > NEAR:
-        doubts.append(f"it puts a part {100 * gain:.1f} points above everything, a sign of a strained calibration")
+        doubts.append(f"it puts a subset {100 * gain:.1f} points above the full data, a sign of a poor calibration")
     if not doubts:
         return verdict
     trust = CARE if verdict.trust == TRUSTED else verdict.trust
@@ -265,26 +271,26 @@ def considering(verdict: Verdict, keep: float, gain: float) -> Verdict:
 
 
 def _contradictions(seen: _Replicates, found: Forecaster, pool: int) -> tuple[list[str], dict[float, str]]:
-    """Where hard, easy and random came out in another order than forecast, and which of them was best there."""
+    """Where the measured order of hard, easy and random differs from the forecast, and which was best there."""
     words = []
     for keep in PRUNED:
         forecast = {policy: float(found.error(pool, keep, policy)[0][0]) for policy in ("hard", "easy", "random")}
         if any(_against(seen, keep, forecast, *pair) for pair in combinations(forecast, 2)):
             came = sorted(forecast, key=lambda policy: float(seen.errors[policy, keep][0]))
             wanted = sorted(forecast, key=lambda policy: forecast[policy])
-            words.append(f"at {keep:.0%} of the pool {', '.join(came)} was the order; forecast: {', '.join(wanted)}")
+            words.append(f"at {keep:.0%} of the pool, best first: {', '.join(came)}; forecast: {', '.join(wanted)}")
     return words, {keep: _best(seen, keep) for keep in PRUNED} if words else {}
 
 
 def _against(seen: _Replicates, keep: float, forecast: Mapping[str, float], a: str, b: str) -> bool:
-    """Whether two policies came out, beyond standard errors, the other way round than forecast."""
+    """Whether the measured order of two policies significantly contradicts the forecast."""
     measured, expected = seen.errors[a, keep] - seen.errors[b, keep], forecast[a] - forecast[b]
     sure = abs(measured[0]) > SIGNIFICANT * measured[1:].std() and abs(expected) > CLEAR
     return bool(sure and measured[0] * expected < 0)
 
 
 def _best(seen: _Replicates, keep: float) -> str:
-    """The best measured policy; random, which costs nothing, unless another is clearly better."""
+    """The best measured policy; random, which costs nothing, if no other is significantly better."""
     best, error = "random", seen.errors["random", keep]
     for policy in ("hard", "easy"):
         gain = error - seen.errors[policy, keep]

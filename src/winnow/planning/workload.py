@@ -1,4 +1,4 @@
-"""What a pruning will make: how many trainings of how many examples, and numbers of what size."""
+"""The workload of pruning: how many trainings on how many examples, and the size of what they record."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from ..training.feed import BUDGET
 
 __all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of"]
 
-INSIDE = 1 - LEFT_OUT / BLOCK  # share of the examples that a model of an ensemble trains on
-TRAINED = ("training", "epoch", "trained")  # moments of a signal that is observed while or after training on all
+INSIDE = 1 - LEFT_OUT / BLOCK  # share of the examples that each model of an ensemble is trained on
+TRAINED = ("training", "epoch", "trained")  # when signals are observed during or after a training on all examples
 USUAL = {name: parameter.default for name, parameter in inspect.signature(observe).parameters.items()}
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What `prune` will do with a source, counted as the rooms above do it; bytes are those of one example."""
+    """What `prune` will do with a source, as the earlier rooms do it; bytes are per example."""
 
     n: int
     kept: int
     epochs: int
     batch: int
     entries: tuple[registry.Signal, ...]  # to be observed
-    watched: int  # trainings on everything
+    watched: int  # trainings on all examples
     members: int  # trainings of the ensemble
     embedded: int  # passes for arrays without seeds, such as embeddings
     sizes: Mapping[str, int]  # of one example in one training, by the name of the axis
     parameters: int
-    activations: int  # numbers that the layers give
+    activations: int  # outputs of all layers
     example: int
     name: float  # of an id in memory and, as text, on disk
     text: float
@@ -53,11 +53,11 @@ class Counts:
     workers: int
 
     def at(self, *moments: str) -> list[registry.Signal]:
-        """The signals that are computed at these moments."""
+        """The signals computed at these times."""
         return [entry for entry in self.entries if entry.when in moments]
 
     def bytes(self, entries: Iterable[registry.Signal], stacked: bool = True) -> int:
-        """Bytes that signals give for one example in one training."""
+        """Bytes of signals per example in one training."""
         layouts = {name: layout for entry in entries for name, layout in entry.arrays.items()}
         return sum(layout.bytes(self.sizes) for layout in layouts.values() if layout.stacked == stacked)
 
@@ -68,34 +68,34 @@ class Counts:
 
     @property
     def gradients(self) -> bool:
-        """Whether any example gets a gradient of its own."""
+        """Whether per-example gradients are computed."""
         return any(entry.cost_of({}).time == "gradient" for entry in self.entries)
 
     @property
     def recorded(self) -> int:
-        """Bytes that one training records as it goes."""
+        """Bytes recorded during one training."""
         return self.bytes(self.at("training"))
 
     @property
     def held(self) -> int:
-        """Bytes of all examples decoded; 0 where they are read batch by batch, for they exceed the budget."""
+        """Bytes of all decoded examples; 0 if they exceed the budget and are read batch by batch."""
         return self.n * self.example if self.n * self.example <= BUDGET else 0
 
     @property
     def signals(self) -> int:
-        """Bytes of everything observed, in memory or in files."""
+        """Bytes of all signals, in memory or in files."""
         seen, asked, data = self.at(*TRAINED), self.at("ensemble"), self.at("data")
         alone = self.embedded * self.bytes(seen, stacked=False) + self.bytes(data, stacked=False) + self.bytes(data)
         return self.n * (self.watched * self.bytes(seen) + self.members * self.bytes(asked) + alone)
 
     @property
     def jobs(self) -> int:
-        """Jobs for the engine at one time: the ensemble's come after the others'."""
+        """Jobs for the engine at one time; those of the ensemble come after the others."""
         return max(self.watched, self.members)
 
 
 def network_of(source: Source, request: Request) -> torch.nn.Module | None:
-    """What examples are put through; None for the raw inputs themselves."""
+    """The network that examples pass through; None for the raw inputs."""
     model = request.model
     auto = isinstance(model, str) and model in ("auto", "raw")
     if source.task == "unlabelled":
@@ -107,7 +107,7 @@ def network_of(source: Source, request: Request) -> torch.nn.Module | None:
 
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:
-    """What a request will make of a source."""
+    """The workload of a request on a source."""
     needs, epochs, seeds = request.plan.needs, request.recipe.epochs, request.seeds
     entries = signals_for(tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})))
     seen = [entry for entry in entries if entry.when in TRAINED]
@@ -145,7 +145,7 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
 
 
 def _sizes(source: Source, network: torch.nn.Module | None, embedded: int) -> tuple[int, int]:
-    """Length of an embedding, if there are to be any, and how many numbers the layers give for one example."""
+    """Length of an embedding, if any is needed, and the outputs of all layers for one example."""
     if network is None:
         return math.prod(source.shape), 0
     seen: list[int] = []
@@ -167,7 +167,7 @@ def _sizes(source: Source, network: torch.nn.Module | None, embedded: int) -> tu
 
 
 def workers_of(engine: Engine, jobs: int) -> int:
-    """Processes that will be at work: never more than there are jobs, one if the engine does not say."""
+    """The number of worker processes: at most one per job; one if the engine does not say."""
     wanted = getattr(engine, "workers", 1)
     if wanted is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

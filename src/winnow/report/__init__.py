@@ -1,8 +1,7 @@
 """The report: one self-contained HTML file about a saved run or a study.
 
-`sentences` says what was found in plain sentences, `figures` draws it, `sections` puts these together into what the
-templates print, and `html_report` reads the run and writes the file. Nothing here trains, scores or selects; nothing in
-the file needs a network.
+`sentences` states the findings, `figures` draws them, `sections` combines both into what the templates print, and
+`html_report` reads the run and writes the file. Nothing here trains, scores or selects, and the file works offline.
 """
 
 from __future__ import annotations

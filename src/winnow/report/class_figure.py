@@ -1,4 +1,4 @@
-"""The figure of what a subset does to each class."""
+"""The figure of a subset's effect on each class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["per_class"]
 def per_class(
     study: Study, arm: str, counts: Sequence[tuple[str, int, int]] = (), test: str | None = None, most: int = 24
 ) -> Figure:
-    """Accuracy for each class: the arm, its random baseline and the full data; beside it how much was kept.
+    """Accuracy per class for the arm, its random baseline and the full data, next to the fraction kept.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def per_class(
     arm
         The arm to show.
     counts
-        For each class (name, kept, in all), if known.
+        (name, kept, total) for each class, if known.
     test
-        Which test set; the first unless given.
+        Which test set; the first one if not given.
     most
-        With more classes than this, only those that differ most from random are drawn.
+        The largest number of classes to show; of more, those that differ most from random.
     """
     lines = _class_lines(study, arm, test)
     order = _by_effect(lines, most)
@@ -94,7 +94,7 @@ def _class_lines(study: Study, arm: str, test: str | None) -> dict[str, NDArray[
 
 
 def _by_effect(lines: Mapping[str, NDArray[np.float64]], most: int) -> NDArray[np.int64]:
-    """Classes from most gained to most lost against random; the middle is left out if there are too many."""
+    """Classes from the largest gain to the largest loss against random; of too many, the middle is left out."""
     ours = next(iter(lines.values()))
     effect = ours - lines.get("random", lines.get("full", np.zeros_like(ours)))
     known = np.flatnonzero(~np.isnan(effect))
@@ -109,5 +109,5 @@ def _kept_bars(axes: Any, y: NDArray[np.int64], share: Sequence[tuple[int, int]]
     axes.tick_params(axis="y", labelleft=False)
     axes.set_xlim(0, max(float(fraction.max(initial=1.0)) * 1.45, 1.0))
     axes.locator_params(axis="x", nbins=3)
-    axes.set_xlabel("kept of the class, %")
+    axes.set_xlabel("kept per class, %")
     axes.spines["left"].set_visible(False)

@@ -1,4 +1,4 @@
-"""The section on classes: accuracy and numbers kept, class by class."""
+"""The section on classes: accuracy and kept examples per class."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["class_section"]
 
 
 def class_section(saved: Saved, study: Study, arms: Sequence[str], main: str | None) -> dict[str, Any] | None:
-    """What the subsets do to each class; None where there are no classes."""
+    """The subsets' effect on each class; None if there are no classes."""
     if not arms or not study.classes or not any(study.per_class(arm) for arm in arms):
         return None
     arm = main or arms[0]
     counts = _counts(saved) if main is not None else ()
-    title = f"accuracy for each class: {arm}, random and full data"
+    title = f"accuracy per class: {arm}, random and full data"
     balance = [(a.name, a.class_balance) for a in (study.full, study.arm(arm)) if a and a.class_balance is not None]
     return {
         "arm": arm,
@@ -37,7 +37,7 @@ def class_section(saved: Saved, study: Study, arms: Sequence[str], main: str | N
 
 
 def _counts(saved: Saved) -> Sequence[tuple[str, int, int]]:
-    """Kept and all examples of each class, from the gallery or else from scores that know the labels."""
+    """Kept and total examples per class, from the gallery or else from scores that hold the labels."""
     if saved.gallery is not None and saved.gallery.counts:
         return saved.gallery.counts
     for score in saved.scores:

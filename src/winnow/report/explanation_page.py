@@ -1,4 +1,4 @@
-"""The page of an explanation: of a data set, or of one example."""
+"""The HTML page of an explanation, of a data set or of one example."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["render_explanation", "write_explanation"]
 
 
 def write_explanation(about: Explanation | DatasetExplanation, pictures: Gallery | None, path: str | Path) -> Path:
-    """Write what explaining found as one self-contained page.
+    """Write an explanation as one self-contained HTML page.
 
     Parameters
     ----------
     about
-        What was found.
+        The explanation.
     pictures
-        Pictures of the examples it names.
+        Images of the examples it mentions.
     path
         The HTML file to write.
     """
@@ -56,7 +56,7 @@ def _dataset(about: DatasetExplanation, pictures: Gallery | None) -> dict[str, A
         {"label": "examples", "value": f"{about.examples:,}", "sub": f"{len(about.classes)} classes"},
         _tile("interchangeable pairs", about.interchangeable, about.pairs),
         _tile("contradictory pairs", about.contradictory, about.pairs),
-        _tile("labels that look wrong", about.wrong, about.judged),
+        _tile("label issues", about.wrong, about.judged),
     ]
     return {
         "head": f"{about.model}, trained on {about.examples:,} examples: {wrong}.",
@@ -72,21 +72,21 @@ def _tile(label: str, count: int, of: int) -> dict[str, str]:
 
 def _example(about: Explanation, pictures: Gallery | None) -> dict[str, Any]:
     tiles = [
-        {"label": "label", "value": about.label, "sub": f"the network says {about.predicted}"},
+        {"label": "label", "value": about.label, "sub": f"predicted: {about.predicted}"},
         {"label": "interchangeable with", "value": f"{about.interchangeable:,}", "sub": f"of {about.examples - 1:,}"},
         {"label": "contradicts", "value": f"{about.contradictory:,}", "sub": f"of {about.examples - 1:,}"},
     ]
     error = None
     if about.label_score is not None and about.label_bound is not None:
-        sub = f"far out in its class from {about.label_bound:.3f}"
-        tiles.append({"label": "contradiction score of its label", "value": f"{about.label_score:.3f}", "sub": sub})
+        sub = f"an outlier in its class above {about.label_bound:.3f}"
+        tiles.append({"label": "contradiction score of the label", "value": f"{about.label_score:.3f}", "sub": sub})
         error = LabelError(
             about.id, about.label, about.label_score, about.label_bound, about.suggested or "", about.witness
         )
     verdict = unjudged(about) if about.looks_wrong is None else "looks wrong" if about.looks_wrong else "looks right"
     return {
-        "head": f"Example {about.id}: {about.model}, trained on {about.examples:,} examples with this one among them, "
-        f"says {about.predicted}. Its label, {about.label}, {verdict}.",
+        "head": f"Example {about.id}: {about.model}, trained on {about.examples:,} examples including this one, "
+        f"predicts {about.predicted}. Its label, {about.label}, {verdict}.",
         "tiles": tiles,
         "teaching": None,
         "one": case(about.standing, about.threshold, pictured(pictures), error if about.looks_wrong else None),

@@ -1,9 +1,9 @@
 """The report's figures, each a pure function from artefacts to a matplotlib figure.
 
-Figures are made with the object interface alone (no pyplot), so no global state and no window system is touched.
-They are drawn for a column of about 360 points, which stays legible on a phone; `svg.to_svg` puts them in a page,
-`figure.savefig("x.png")` in a document. Full data, random and the methods differ by marker and line as well as by
-colour.
+Figures use matplotlib's object interface only (no pyplot), so they need no global state and no window system. They are
+sized for a column of about 360 points, which is legible on a phone. `svg.to_svg` embeds them in a page;
+`figure.savefig("x.png")` writes a file. Full data, random and the methods differ in marker and line style as well as
+in colour.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ BINS = 40
 
 
 def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
-    """The metric against the fraction kept: one line a method, 95 % intervals over seeds, faint dots the seeds.
+    """The metric by fraction kept: one line per method, 95 % intervals over seeds, faint dots for single seeds.
 
     Parameters
     ----------
     study
         Arms called `method@fraction` are joined by method.
     test
-        Which test set; the first unless given.
+        Which test set; the first one if not given.
     """
     units = Units.of(study)
     groups = _methods(study, test)
@@ -63,7 +63,7 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
         axes.set_xlim(0, 1.0)
         axes.margins(y=0.12)
         axes.set_xticks(np.linspace(0, 1, 6), [f"{value:.0%}" for value in np.linspace(0, 1, 6)])
-        axes.set_xlabel("kept of the training data")
+        axes.set_xlabel("fraction of the training data kept")
         axes.set_ylabel(units.axis)
         axes.grid(axis="y")
         if len(labels) <= 3 and max((x for *_, x, _ in labels), default=0.0) <= 0.78:
@@ -80,12 +80,12 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
 
 
 def shows_seeds(study: Study, test: str | None = None) -> bool:
-    """Whether the figure has room for the single seeds."""
+    """Whether the figure has room to show single seeds."""
     return len(_methods(study, test)) <= 3 and any(len(study.of(arm.name, test)) > 1 for arm in study.arms)
 
 
 def _methods(study: Study, test: str | None) -> dict[str, list[Arm]]:
-    """Arms that were run, by method, methods in the study's order but random last, fractions rising."""
+    """Arms that were run, by method: in the study's order with random last, fractions ascending."""
     groups: dict[str, list[Arm]] = {}
     for arm in sorted(study.arms, key=lambda arm: arm.kind == "random"):
         if arm.kind != "full" and study.of(arm.name, test):
@@ -119,7 +119,7 @@ def _method_line(
     shift: float,
     style: Mapping[str, Any],
 ) -> tuple[float, float]:
-    """Draw one method; returns where its line ends, for the label."""
+    """Draw one method and return the end of its line, for the label."""
     x = np.array([arm.keep for arm in arms]) + shift
     got = [study.interval(arm.name, test) for arm in arms]
     centre = np.array([g.centre for g in got]) * units.scale
@@ -150,25 +150,25 @@ def _method_line(
 
 
 def _direct_labels(axes: Any, labels: Sequence[tuple[str, str, float, float]]) -> None:
-    """Names right of the lines' ends, pushed apart where they would cover each other."""
+    """Names to the right of the lines' ends, moved apart if they would overlap."""
     low, high = axes.get_ylim()
     gap = (high - low) * 0.075
     ordered = sorted(labels, key=lambda label: label[3])
     heights = spread([y for *_, y in ordered], gap, high - gap / 2)
     for (name, color, x, _), y in zip(ordered, heights, strict=True):
-        right = max(end for *_, end, _ in labels if abs(end - x) < 0.1)  # clear of the marks beside it
+        right = max(end for *_, end, _ in labels if abs(end - x) < 0.1)  # clear of nearby markers
         name_at(axes, name_for_axis(name), color, (right, y), 9)
 
 
 def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
-    """How the scores are distributed, and which part of each bar was kept.
+    """Histogram of the scores, with the kept part of each bar.
 
     Parameters
     ----------
     scores
-        The scores, higher = harder.
+        The scores; higher is harder.
     subset
-        What was kept; without it the bars are not divided.
+        The kept examples; without it the bars are not split.
     """
     edges, beyond = _edges(scores.values)
     values = np.clip(scores.values, edges[0], edges[-1])
@@ -206,7 +206,7 @@ def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
             )
         axes.set_xlabel(
             f"easier  \N{LEFTWARDS ARROW}  {name_for_axis(scores.name)}  \N{RIGHTWARDS ARROW}  harder"
-            + ("   (the last bar holds all beyond)" if beyond else "")
+            + ("   (last bar: all larger values)" if beyond else "")
         )
         axes.set_ylabel("examples")
         axes.grid(axis="y")
@@ -216,7 +216,7 @@ def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
 
 
 def _edges(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
-    """Edges of the bars: one a whole number for counts, else equal widths without a long, empty tail."""
+    """Edges of the bars: one bar per whole number for counts, otherwise equal widths without a long, empty tail."""
     low, high = float(values.min()), float(values.max())
     if high - low < BINS and bool(np.all(values == np.round(values))):
         return np.arange(low - 0.5, high + 1.0), False
@@ -228,12 +228,12 @@ def _edges(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
 
 
 def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
-    """Seconds up to and including one training: the full data in one bar, each subset with its selection.
+    """Seconds until the end of the first training: one bar for the full data, one per subset including selection.
 
     Parameters
     ----------
     rows
-        The rows of `evaluation.ledger.ledger`.
+        The rows of `artefacts.ledger.ledger`.
     """
     found = list(rows)
     parts = (
@@ -266,7 +266,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         axes.set_yticks(y, [name_for_axis(name) for name, _ in bars])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.set_xlim(0, max(float(start.max(initial=0.0)) * 1.16, 1e-9))
-        axes.set_xlabel("seconds up to the end of the first training")
+        axes.set_xlabel("seconds until the end of the first training")
         axes.grid(axis="x")
         axes.spines["left"].set_visible(False)
         figure.legend(

@@ -1,4 +1,4 @@
-"""Write the report: read, put the sections together, fill the templates, and let the file appear whole."""
+"""Write the report: read the run, build the sections, fill the templates, and write the file atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["write_run_report", "write_study_report"]
 
 
 def write_study_report(study: Study, path: str | Path) -> Path:
-    """Write the report of a study alone: no galleries and no histograms, which belong to a run.
+    """Write the report of a study alone, without the galleries and histograms of a run.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def write_run_report(run_dir: str | Path, path: str | Path | None = None) -> Pat
     run_dir
         The directory of the run.
     path
-        The HTML file to write; `report.html` in the run's directory unless given.
+        The HTML file to write; `report.html` in the run's directory if not given.
     """
     return _write(read_run(run_dir), Path(run_dir) / "report.html" if path is None else Path(path))
 
@@ -51,7 +51,7 @@ def _write(saved: Saved, path: Path) -> Path:
 
 
 def written(text: str, path: Path) -> Path:
-    """The file, once the text is in it."""
+    """Write the text to the file atomically, and return the path."""
     with atomic(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
@@ -65,7 +65,7 @@ def render(saved: Saved) -> str:
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
-    """A template with its values, our style and our one script."""
+    """The template filled with its values, the stylesheet and the script."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -81,12 +81,12 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
 
 
 def _text(environment: Any, name: str) -> Any:
-    """One of our own files, put into the page as it is."""
+    """One of the package's own files, inserted without escaping."""
     from markupsafe import Markup
 
     return Markup(environment.loader.get_source(environment, name)[0].strip())
 
 
 def _hash(script: str) -> str:
-    """What the page's policy calls its one script by, so that no other script can run."""
+    """The hash that the page's content security policy allows, so that no other script can run."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,6 +1,6 @@
-"""How lines are told apart: by colour, dash and marker, and by a name at their right end.
+"""Line styles: lines differ in colour, dash and marker, and have a name at their right end.
 
-Colour alone is never enough. Random is grey, dashed and has open squares, wherever it is drawn.
+Colour is never the only difference. Random is always grey and dashed with open squares.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def method_style(number: int) -> dict[str, Any]:
 
 
 def name_at(axes: Any, name: str, colour: str, place: tuple[float, float], offset: float, **how: Any) -> None:
-    """Write a line's name in its colour, `offset` points right of a place."""
+    """Write a line's name in its colour, `offset` points to the right of a place."""
     axes.annotate(
         name,
         place,
@@ -42,7 +42,7 @@ def name_at(axes: Any, name: str, colour: str, place: tuple[float, float], offse
 
 
 def spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
-    """Rising heights moved as little up as leaves `gap` between them, then down again from the top."""
+    """Move ascending heights apart by at least `gap`: upwards as little as needed, then down below `top`."""
     out: list[float] = []
     for height in heights:
         out.append(max(height, out[-1] + gap) if out else height)

@@ -1,4 +1,4 @@
-"""How numbers, durations and names are written, in sentences, tables and figures alike."""
+"""How metrics, their differences and names are written in sentences, tables and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_NAME = 22
 
 @dataclass(frozen=True)
 class Units:
-    """How a metric is written: accuracies in per cent with differences in points, R2 as it is."""
+    """How a metric is written: accuracy in per cent with differences in points, R2 unscaled."""
 
     word: str
     axis: str
@@ -31,7 +31,7 @@ class Units:
         return cls("R\N{SUPERSCRIPT TWO}", "R\N{SUPERSCRIPT TWO}", 1.0, 3, False)
 
     def number(self, value: float, sign: bool = False) -> str:
-        """A value or difference without its unit; `sign` writes the plus too."""
+        """A value or difference without its unit; `sign` adds a plus sign to positive ones."""
         text = f"{abs(value) * self.scale:.{self.digits}f}"
         if not float(text):
             return text
@@ -42,7 +42,7 @@ class Units:
         return self.number(value) + (f"{GAP}%" if self.percent else "")
 
     def size(self, value: float) -> str:
-        """How large a difference is, without its sign."""
+        """The size of a difference, without its sign."""
         text = self.number(abs(value))
         if not self.percent:
             return text
@@ -63,11 +63,11 @@ class Units:
 
 
 def method_of(arm: str) -> str:
-    """The method in an arm's name: what stands before the last @."""
+    """The method in an arm's name: the part before the last @."""
     return arm.rpartition("@")[0] or arm
 
 
 def name_for_axis(name: str) -> str:
-    """A name from the data, short and printable enough to stand in a figure."""
+    """A name from the data, shortened and made printable for a figure."""
     clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
     return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -1,9 +1,9 @@
-"""The colours of figures and page: one set of names, a value for light paper and one for dark.
+"""The colours of figures and pages: one set of names, with a light and a dark value each.
 
-Figures are drawn in the light values, so that a figure saved as PNG is right as it is. On the way into the
-report each light value is replaced by the CSS variable of its name (`svg.to_svg`), so that one drawing serves
-both themes; that is why no two names may share a light value. The method colours keep apart for the common
-kinds of colour blindness, and figures never rely on colour alone.
+Figures are drawn with the light values, so a figure saved as PNG needs no change. In the report, `svg.to_svg` replaces
+each light value by the CSS variable of its name, so one figure works in both themes; that is why no two names may share
+a light value. The method colours stay distinct under the common kinds of colour blindness, and figures never rely on
+colour alone.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ METHODS = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
 def css_variables(values: dict[str, str]) -> str:
-    """The colours as declarations of CSS variables."""
+    """The colours as CSS variable declarations."""
     return " ".join(f"--{name}: {value};" for name, value in values.items())

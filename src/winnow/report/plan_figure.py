@@ -1,7 +1,7 @@
-"""The figure of a saved plan: forecast accuracy against the fraction kept, and the pilot points it was checked on.
+"""The figure of a saved plan: forecast accuracy by fraction kept, and the pilot points it was checked on.
 
-On the left the forecast for all the data, a line a policy with its 95 % band. On the right the pilot: held-out points
-as measured, with what had been forecast for them. Reads plain values, as `plan.json` holds them.
+Left: the forecast for the full data, one line per policy with 95 % bands. Right: the pilot's held-out points, measured
+and forecast. It reads plain values, as stored in `plan.json`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ NAMES = {"hard": "keep hard", "window": "in between", "easy": "keep easy", "rand
 
 
 def draw_plan(about: Mapping[str, Any], path: str | Path) -> Path | None:
-    """Write the figure of a plan as PNG; nothing is drawn for a plan without a forecast.
+    """Write the figure of a plan as PNG; a plan without a forecast has none.
 
     Parameters
     ----------
     about
         The plan's values.
     path
-        Where to.
+        The file to write.
     """
     if not about["forecasts"]:
         return None
@@ -72,7 +72,7 @@ def _forecast(axes: Any, about: Mapping[str, Any]) -> None:
         line.append(full)
         x = np.array([row["keep"] for row in line])
         y, low, high = (100 * np.array([row[key] for row in line]) for key in ("accuracy", "low", "high"))
-        if policy in ("random", about["policy"]):  # four bands on top of each other would be one grey field
+        if policy in ("random", about["policy"]):  # four overlapping bands would be unreadable
             axes.fill_between(x, low, high, color=style["color"], alpha=0.12, linewidth=0)
         axes.plot(x, y, color=style["color"], linestyle=style["linestyle"], label=NAMES[policy])
     keep, expected, interval = about["keep"], about["expected"], about["interval"]
@@ -86,14 +86,14 @@ def _forecast(axes: Any, about: Mapping[str, Any]) -> None:
             marker=STYLES[about["policy"]]["marker"],
             markersize=7,
             linestyle="none",
-            label=f"advised, {keep:.0%}",
+            label=f"recommended, {keep:.0%}",
         )
     level = 100 * full["accuracy"]
-    axes.axhline(level, color=LIGHT["full"], linewidth=1.0, label=f"everything, {level:.1f} %")
+    axes.axhline(level, color=LIGHT["full"], linewidth=1.0, label=f"full data, {level:.1f} %")
     _ylim(axes, [100 * row["accuracy"] for row in rows])
     axes.set_xlim(0, 1.0)
     axes.set_xticks(np.linspace(0, 1, 6), [f"{value:.0%}" for value in np.linspace(0, 1, 6)])
-    axes.set_xlabel(f"kept of the {about['pilot']['examples']:,} examples")
+    axes.set_xlabel(f"fraction of the {about['pilot']['examples']:,} examples kept")
     axes.set_ylabel("forecast accuracy, %")
     axes.set_title(f"Forecast: {about['trust']}", fontsize=9, color=LIGHT["soft"], loc="left")
     axes.grid(axis="y")
@@ -129,14 +129,14 @@ def _pilot(axes: Any, about: Mapping[str, Any]) -> None:
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
     axes.margins(x=0.1, y=0.1)
-    axes.set_xlabel("examples trained on in the pilot")
+    axes.set_xlabel("training examples in the pilot")
     axes.set_ylabel("accuracy, %")
-    axes.set_title("Pilot: measured (marks), forecast (crosses)", fontsize=9, color=LIGHT["soft"], loc="left")
+    axes.set_title("Pilot: measured (markers), forecast (crosses)", fontsize=9, color=LIGHT["soft"], loc="left")
     axes.grid(axis="y")
 
 
 def _ylim(axes: Any, values: list[float]) -> None:
-    """Room for the lines; wide bands may run out of the picture."""
+    """Limits that fit the lines; wide bands may be cut off."""
     low, high = min(values), max(values)
     room = 0.15 * max(high - low, 1.0)
     axes.set_ylim(max(0.0, low - room), min(100.0, high + room))

@@ -1,4 +1,4 @@
-"""The figure of how classes relate: a square of mean cosines."""
+"""The figure of how classes relate: a matrix of mean cosines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .svg import WIDTH, drawing
 __all__ = ["MOST", "drawn_classes", "relations_square"]
 
 MOST = 20  # classes drawn
-NUMBERED = 12  # classes up to which every cell says its number
-DARKEST = 0.9  # opacity of the largest
+NUMBERED = 12  # up to so many classes, every cell shows its number
+DARKEST = 0.9  # opacity of the largest value
 
 
 def drawn_classes(about: DatasetExplanation) -> list[str]:
-    """All classes, in their order; of many, those in the strongest pairs."""
+    """The classes to draw, in their order: all, or of many those in the strongest pairs."""
     if len(about.classes) <= MOST:
         return list(about.classes)
     chosen: dict[str, None] = {}
@@ -34,12 +34,12 @@ def drawn_classes(about: DatasetExplanation) -> list[str]:
 
 
 def relations_square(about: DatasetExplanation) -> Figure:
-    """Mean cosines between classes: blue where they are learned together, orange where against each other.
+    """Mean cosines between classes: blue if they are learned together, orange if against each other.
 
     Parameters
     ----------
     about
-        What explaining found.
+        The explanation of the data set.
     """
     names = drawn_classes(about)
     known = {(pair.one, pair.other): pair.cosine for pair in about.relations if pair.pairs}
@@ -80,6 +80,6 @@ def _label(axes: Any, names: Sequence[str]) -> None:
 
 
 def _short(value: float) -> str:
-    """A cosine without the nought before its point."""
+    """A cosine without its leading zero."""
     text = f"{abs(value):.2f}"
     return (MINUS if value < 0 else "") + (text if text.startswith("1") else text[1:])

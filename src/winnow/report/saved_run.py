@@ -1,4 +1,4 @@
-"""What a report reads: the files of a finished run, or a study alone."""
+"""The input of a report: the files of a finished run, or a study alone."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ A = TypeVar("A", Gallery, DatasetExplanation)
 
 @dataclass(frozen=True)
 class Saved:
-    """Everything a report may show; a study or a subset there must be, the rest may be missing.
+    """Everything a report may show. It needs a study or a subset; the rest is optional.
 
     Parameters
     ----------
     study
-        What was found; None where nothing could be retrained, as without labels.
+        The study; None if nothing was retrained, for example without labels.
     subset, subset_path
-        The subset of the run, and where it lies.
+        The subset of the run, and its file.
     scores
-        The run's scores, those the gallery refers to first.
+        The run's scores, the one used in the gallery first.
     gallery
         The examples to show.
     relations, pictures
-        How examples teach each other, where the run observed that, and pictures of those it names.
+        How examples teach each other, if the run observed it, and images of the examples it mentions.
     settings
-        What the run was asked to do.
+        The run's settings.
     steps
-        Seconds by finished step.
+        Seconds of each finished step.
     """
 
     study: Study | None
@@ -57,7 +57,7 @@ def read_run(run_dir: str | Path) -> Saved:
     Parameters
     ----------
     run_dir
-        A directory that `winnow prune` or `winnow evaluate` wrote.
+        A directory written by `winnow prune` or `winnow evaluate`.
     """
     where = Path(run_dir)
     if not where.is_dir():
@@ -69,8 +69,8 @@ def read_run(run_dir: str | Path) -> Saved:
     studied = (study_at / "study.json").exists()
     if not studied and not subset_path.exists():
         raise StoreError(
-            f"the run in {where} is not finished: it holds neither a subset nor a study yet; repeat its "
-            "command to go on."
+            f"the run in {where} is not finished: it holds neither a subset nor a study yet; run its command again "
+            "to continue."
         )
     settings = read_json(about).get("settings", {}) if about.exists() else {}
     gallery = _held(where / "gallery.json", Gallery)

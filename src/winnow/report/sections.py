@@ -1,7 +1,7 @@
-"""The sections of a report as plain values for the templates: text, tables and drawings.
+"""The sections of a report as plain values for the templates: text, tables and figures.
 
-Text stays text here; the templates escape it. Only drawings, which escape their own text, are marked as safe.
-A section about something the run does not have is None, and the templates leave it out.
+The templates escape all text. Only figures, which escape their own text, are marked as safe. A section about
+something the run does not have is None, and the templates skip it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_SCORES = 6
 CHIPS = {
     "better": "better than random",
     "worse": "worse than random",
-    "tie": "no better than random",
+    "tie": "not significantly better than random",
     "one seed": "one seed: no claim",
     "unknown": "no random baseline",
 }
@@ -65,7 +65,7 @@ def page(saved: Saved) -> dict[str, Any]:
 
 
 def _origin(saved: Saved) -> Mapping[str, Any] | None:
-    """Provenance of the source, from whatever in the run goes back to it."""
+    """Provenance of the source, from the first artefact of the run that records it."""
     made = [thing.provenance for thing in (saved.subset, *saved.scores, saved.study) if thing is not None]
     return next((found for one in made if (found := origin_of(one)) is not None), None)
 
@@ -79,12 +79,12 @@ def _untested(saved: Saved, origin: Mapping[str, Any] | None) -> dict[str, Any]:
         "verdict": "unknown",
         "chip": "not retrained",
         "tiles": [],
-        "note": "Train on the subset and on as many random examples, and test both, to learn what it costs.",
+        "note": "To measure the effect, train on the subset and on a random one of the same size, and test both.",
     }
 
 
 def _main_arm(study: Study, subset: Subset | None, arms: Sequence[str]) -> str | None:
-    """The arm the headline is about: the only one, or the one that is the run's own subset."""
+    """The arm of the headline: the only one, or the run's own subset."""
     if len(arms) == 1:
         return arms[0]
     if subset is not None:
@@ -111,14 +111,14 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
         }
     if not arms:
         return {
-            "sentence": "No subset was trained on, so there is nothing to compare.",
+            "sentence": "No model was trained on a subset, so there is nothing to compare.",
             "verdict": "unknown",
             "chip": None,
             "tiles": [],
             "note": note,
         }
     if len(arms) >= 5:
-        note += f" With {len(arms)} comparisons, about one in twenty would leave out zero by chance alone."
+        note += f" With {len(arms)} comparisons, about one interval in twenty excludes zero by chance alone."
     return {
         "sentence": words.several(study, arms, rows),
         "verdict": "unknown",
@@ -151,7 +151,7 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
     if row is not None and not math.isnan(row["net_after_one_s"]):
         tiles.append(
             {
-                "label": "net of one training",
+                "label": "net after one training",
                 "value": _signed_seconds(row["net_after_one_s"]),
                 "sub": _pays_sub(words.pays(row)),
             }
@@ -160,7 +160,7 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
 
 
 def _pays_sub(text: str) -> str:
-    return {"never": "never pays", "not known": "cost of selection not known"}.get(text, f"pays after {text}")
+    return {"never": "never pays off", "not known": "cost of selection unknown"}.get(text, f"pays off after {text}")
 
 
 def _range(units: Units, got: Interval) -> str:
@@ -174,7 +174,7 @@ def _signed_seconds(value: float) -> str:
 
 
 def _results(study: Study) -> list[dict[str, Any]]:
-    """One block a test set: the figure and the table of all arms."""
+    """One block per test set: the figure and the table of all arms."""
     units = Units.of(study)
     blocks = []
     for number, test in enumerate(study.tests):
@@ -182,7 +182,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
         if not run:
             continue
         figure = figures.accuracy_against_fraction(study, test)
-        title = f"{units.word} against the fraction kept, on {test}"
+        title = f"{units.word} by fraction kept, on {test}"
         rows = []
         for arm in run:
             got, worst = study.interval(arm.name, test), _worst(study, arm.name, test)
@@ -233,7 +233,7 @@ def _scores(saved: Saved) -> dict[str, Any] | None:
             "used": bool(saved.gallery and saved.gallery.score == score.name and len(saved.scores) > 1),
             "svg": _svg(
                 figures.score_histogram(score, saved.subset),
-                f"distribution of the score {score.name}, kept and dropped",
+                f"distribution of the score {score.name}, kept and dropped examples",
                 f"h{number}",
             ),
         }
@@ -246,7 +246,7 @@ def _teaching(saved: Saved) -> dict[str, Any] | None:
     if saved.relations is None:
         return None
     held = saved.gallery.sections if saved.gallery else {}
-    titles = {"dropped": "What stands in for examples that were dropped", "kept": "Partners of examples that were kept"}
+    titles = {"dropped": "What stands in for dropped examples", "kept": "Partners of kept examples"}
     groups = {title: [item.id for item in held.get(name, ())] for name, title in titles.items()}
     return teaching_section(saved.relations, saved.pictures, groups)
 
@@ -276,17 +276,17 @@ def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         "selecting",
         "searching",
         "relabelling",
-        "selection in all",
-        "one training",
+        "selection, total",
+        "training",
         "full training",
-        "saved a training",
+        "saved per training",
         "net after one",
-        "pays after",
+        "pays off after",
     ]
     return {
         "said": said if len(said) <= 3 else [],
         "table": table(head, cells),
-        "svg": _svg(figures.ledger_bar(found), "seconds up to the end of the first training", "l0"),
+        "svg": _svg(figures.ledger_bar(found), "seconds until the end of the first training", "l0"),
     }
 
 
@@ -320,13 +320,13 @@ def _loading(saved: Saved, origin: Mapping[str, Any] | None) -> list[dict[str, s
 
 
 def _provenance(saved: Saved) -> list[dict[str, str]]:
-    held: list[tuple[str, Any]] = [("what was asked", saved.settings)]
+    held: list[tuple[str, Any]] = [("settings", saved.settings)]
     if saved.study is not None:
         held.append(("study", saved.study.provenance))
     if saved.subset is not None:
         held.append(("subset", {"fingerprint": saved.subset.fingerprint, **saved.subset.provenance}))
     held += [(f"score {score.name}", score.provenance) for score in saved.scores]
-    held.append(("seconds of each step", saved.steps))
+    held.append(("seconds per step", saved.steps))
     return [{"name": name, "json": _json(value)} for name, value in held if value]
 
 

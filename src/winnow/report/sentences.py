@@ -1,7 +1,7 @@
 """What a study found, in plain sentences that claim no more than the numbers allow.
 
-A difference counts as found only if its paired 95 % interval leaves out zero; with one seed there is no interval
-and nothing is claimed. Finding the subset is always part of the cost.
+A difference counts only if its paired 95 % interval excludes zero; with one seed there is no interval and no claim.
+The cost of finding the subset is always included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
 
 
 def verdict(gap: Interval | None) -> Finding:
-    """What a paired difference allows to be said."""
+    """What a paired difference supports."""
     if gap is None:
         return "unknown"
     if math.isnan(gap.low):
@@ -47,12 +47,12 @@ def verdict(gap: Interval | None) -> Finding:
 
 
 def versus_random(study: Study, arm: str, test: str | None = None) -> Interval | None:
-    """Paired difference of an arm to its random baseline, if both were run."""
+    """Paired difference between an arm and its random baseline, if both were run."""
     return _versus(study, arm, study.arm(arm).baseline, test)
 
 
 def versus_full(study: Study, arm: str, test: str | None = None) -> Interval | None:
-    """Paired difference of an arm to the full data, if both were run."""
+    """Paired difference between an arm and the full data, if both were run."""
     return _versus(study, arm, study.full.name if study.full else None, test)
 
 
@@ -63,29 +63,29 @@ def _versus(study: Study, arm: str, other: str | None, test: str | None) -> Inte
 
 
 def against_random(study: Study, arm: str) -> str:
-    """A clause that says how an arm did against random examples of the same number."""
+    """A clause that compares an arm with a random subset of the same size."""
     gap, units = versus_random(study, arm), Units.of(study)
     if gap is None:
-        return "random examples of the same number were not trained on"
+        return "no model was trained on a random subset of the same size"
     found = verdict(gap)
     if found == "tie":
-        return f"no better than random within the noise of {gap.runs} seeds ({_gap_text(units, gap)})"
+        return f"not significantly better than random ({gap.runs} seeds: {_gap_text(units, gap)})"
     if found == "one seed":
         side = "above" if gap.centre > 0 else "below"
-        return f"{units.size(gap.centre)} {side} random (one seed: no interval, so no claim)"
+        return f"{units.size(gap.centre)} {side} random (one seed, so no interval and no claim)"
     if found == "better":
         return f"{units.size(gap.centre)} better than random (95{GAP}% interval {units.ends(gap)})"
-    return f"it lost {units.size(gap.centre)} to random (95{GAP}% interval {units.ends(gap)})"
+    return f"{units.size(gap.centre)} worse than random (95{GAP}% interval {units.ends(gap)})"
 
 
 def against_full(study: Study, arm: str) -> str:
-    """A clause that says how an arm did against the full data."""
+    """A clause that compares an arm with the full data."""
     gap, units = versus_full(study, arm), Units.of(study)
     if gap is None:
-        return "the full data was not trained on"
+        return "no model was trained on the full data"
     found = verdict(gap)
     if found == "tie":
-        return f"not distinguishable from the full data within the noise of {gap.runs} seeds ({_gap_text(units, gap)})"
+        return f"not significantly different from the full data ({gap.runs} seeds: {_gap_text(units, gap)})"
     side = "above" if gap.centre > 0 else "below"
     if found == "one seed":
         return f"{units.size(gap.centre)} {side} the full data (one seed: no interval)"
@@ -98,32 +98,29 @@ def _gap_text(units: Units, gap: Interval) -> str:
 
 
 def net(row: Mapping[str, Any] | None) -> str:
-    """A clause that says what was saved or lost, selection included; empty where nothing is known."""
+    """A clause with the time saved or lost, including selection; empty if unknown."""
     if row is None or _unknown(row["saved_per_training_s"]):
         return ""
     saved, cost = float(row["saved_per_training_s"]), row["selection_s"]
     if _unknown(cost):
-        change = "saves" if saved > 0 else "costs"
-        return f"one training {change} {seconds_text(abs(saved))}, but what the selection cost was not recorded"
+        change = "less" if saved > 0 else "more"
+        return f"one training takes {seconds_text(abs(saved))} {change}, but the cost of selection was not recorded"
     if saved <= 0:
         return (
-            f"it never pays: finding it took {seconds_text(cost)} and a training on it is not shorter than on "
-            "the full data"
+            f"it never pays off: selection took {seconds_text(cost)}, and training on the subset is no faster than "
+            "on the full data"
         )
     after_one = saved - float(cost)
     if after_one >= 0:
-        return (
-            f"after paying for the selection ({seconds_text(cost)}), one training already nets "
-            f"{seconds_text(after_one)}"
-        )
+        return f"including selection ({seconds_text(cost)}), a single training already saves {seconds_text(after_one)}"
     return (
-        f"finding it took {seconds_text(cost)} and each training saves {seconds_text(saved)}, so one training "
-        f"nets a loss of {seconds_text(-after_one)} and it pays after {row['pays_after']:,} trainings"
+        f"selection took {seconds_text(cost)} and each training saves {seconds_text(saved)}, so a single training "
+        f"costs {seconds_text(-after_one)} more in total, and selection pays off after {row['pays_after']:,} trainings"
     )
 
 
 def pays(row: Mapping[str, Any]) -> str:
-    """After how many trainings a subset pays, in a word or two."""
+    """After how many trainings a subset pays off, in a word or two."""
     saved, cost = row["saved_per_training_s"], row["selection_s"]
     if _unknown(saved) or _unknown(cost):
         return "not known"
@@ -134,16 +131,16 @@ def pays(row: Mapping[str, Any]) -> str:
 
 
 def headline(study: Study, arm: str, row: Mapping[str, Any] | None) -> str:
-    """One sentence: what was kept, how it did against full and random, what it saved or lost.
+    """One sentence: what was kept, how it compares with full and random, and the time saved or lost.
 
     Parameters
     ----------
     study
         The study.
     arm
-        The subset it is about.
+        The subset to describe.
     row
-        That arm's row of the ledger, if there is one.
+        The arm's row of the ledger, if there is one.
     """
     units, about = Units.of(study), study.arm(arm)
     total = _total(study, arm)
@@ -158,34 +155,34 @@ def headline(study: Study, arm: str, row: Mapping[str, Any] | None) -> str:
 
 
 def untested(kept: int, total: int, labelled: bool) -> str:
-    """The headline where nothing was retrained."""
+    """The headline of a run without any retraining."""
     share = f"{kept:,} of {total:,} examples ({_percent(kept / total)})" if total else f"{kept:,} examples"
-    why = "" if labelled else ", as there were no labels to test with"
-    return f"Kept {share}; no model was retrained on them{why}, so what the subset costs in accuracy is not known."
+    why = "" if labelled else ", because there are no labels to test with"
+    return f"Kept {share}. No model was retrained on them{why}, so the effect on accuracy is unknown."
 
 
 def searching(row: Mapping[str, Any]) -> float:
-    """Seconds of the selection that are neither observing, scoring, selecting nor relabelling: a search."""
+    """Seconds of the selection spent on a search: all but observing, scoring, selecting and relabelling."""
     rest = row["selection_s"] - sum(row[key] for key in ("observe_s", "score_s", "select_s")) - relabelling(row)
     return float(rest) if rest > 1e-6 * row["selection_s"] else 0.0
 
 
 def relabelling(row: Mapping[str, Any]) -> float:
-    """Seconds of making other targets, and of training the model that made them."""
+    """Seconds spent on making other targets, including the training of the model that made them."""
     return float(row.get("targets_s", 0.0)) + float(row.get("pretrain_s", 0.0))
 
 
 def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """The headline where many subsets were compared: how many beat random, and when they pay.
+    """The headline for several subsets: how many beat random, and when they pay off.
 
     Parameters
     ----------
     study
         The study.
     arms
-        The subsets it is about.
+        The subsets to describe.
     rows
-        The rows of the ledger by arm.
+        The rows of the ledger, by arm.
     """
     units = Units.of(study)
     gaps = {arm: versus_random(study, arm) for arm in arms}
@@ -194,9 +191,9 @@ def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, A
         by.setdefault(verdict(gap), []).append(arm)
     words: dict[Finding, str] = {
         "better": "beat random",
-        "tie": "no better than random within the noise of the seeds",
-        "worse": "lost to random",
-        "one seed": "with one seed only, so no claim",
+        "tie": "not significantly better than random",
+        "worse": "worse than random",
+        "one seed": "trained with one seed only, so no claim",
         "unknown": "without a random baseline",
     }
     parts = [f"{len(by[key])} {text}" for key, text in words.items() if key in by]
@@ -205,15 +202,16 @@ def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, A
     if by.get("better"):
         best = max(by["better"], key=lambda arm: known[arm].centre)
         sentence += (
-            f" The largest gain over random is {best}: {units.size(known[best].centre)} ({units.ends(known[best])})."
+            f" The largest gain over random is that of {best}: {units.size(known[best].centre)} "
+            f"(95{GAP}% interval {units.ends(known[best])})."
         )
     costs = [rows[arm] for arm in arms if arm in rows]
     known_costs = [row for row in costs if not _unknown(row["net_after_one_s"])]
     if known_costs:
         at_once = sum(row["net_after_one_s"] >= 0 for row in known_costs)
         never = sum(row["saved_per_training_s"] <= 0 for row in known_costs)
-        sentence += f" With the selection paid for, {at_once} of {len(known_costs)} save time in a single training" + (
-            f" and {never} never pay." if never else "."
+        sentence += f" Including selection, {at_once} of {len(known_costs)} save time in a single training" + (
+            f" and {never} never will." if never else "."
         )
     return sentence
 
@@ -225,34 +223,34 @@ def protocol(study: Study) -> str:
     seeds = f"{low} seed{'' if low == 1 else 's'}" if low == high else f"{low} to {high} seeds"
     factor = study.match_iterations
     if study.provenance.get("parameters", {}).get("recipe", {}) is None:
-        match = "as long as the estimator takes"
+        match = "as many steps as the estimator takes"
     elif factor == 0:
-        match = "the same number of epochs, so a smaller set takes fewer steps"
+        match = "the same number of epochs, so smaller sets take fewer steps"
     elif factor == 1:
-        match = "the same number of optimiser steps, whatever its size"
+        match = "the same number of optimiser steps, whatever the size of the set"
     else:
         match = f"a number of steps between equal epochs and equal steps (matched-iterations factor {factor:g})"
     return (
-        f"Each training set was trained on with {seeds}, for {match}. Differences are paired seed by seed; "
-        f"intervals are 95{GAP}% t intervals over seeds."
+        f"One training per set and seed ({seeds}), each with {match}. Differences are paired by seed; intervals are "
+        f"95{GAP}% t intervals over seeds."
     )
 
 
 def reliability(value: float | None) -> str:
-    """What the rank correlation between two halves of the seeds means."""
+    """What a rank correlation between two halves of the seeds means."""
     if value is None or math.isnan(value):
         return (
-            "Reliability is not known: the score comes from one seed, so there is no second half to compare it "
-            "with. Observe with more seeds to learn it."
+            "Reliability is unknown: the score comes from one seed, so there is nothing to compare it with. Observe "
+            "more seeds to measure it."
         )
-    said = f"Two halves of the seeds rank the examples with a correlation of {value:.2f}: "
+    said = f"Rank correlation between two halves of the seeds: {value:.2f}, "
     if value >= 0.9:
-        return said + "very reliable. Another run would put nearly the same examples at the top."
+        return said + "very reliable. Another run would rank nearly the same examples at the top."
     if value >= 0.7:
-        return said + "reliable. The order is right in the large, neighbours may swap places."
+        return said + "reliable. The overall order is stable, but neighbours may swap places."
     if value >= 0.4:
-        return said + "moderate. A fair part of who is kept near the cut is chance; more seeds would help."
-    return said + "weak. Most of the order is chance; do not read meaning into single examples, and use more seeds."
+        return said + "moderate. Near the cut, which examples are kept is partly chance; more seeds would help."
+    return said + "weak. Most of the order is chance: do not read meaning into single examples, and use more seeds."
 
 
 def _percent(fraction: float) -> str:

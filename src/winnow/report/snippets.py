@@ -1,4 +1,4 @@
-"""How to load a saved subset: code to copy, made for the subset at hand, using winnow's own functions."""
+"""Code that loads a saved subset, ready to copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..artefacts import Subset
 
 __all__ = ["loading", "opening", "origin_of"]
 
-_NAMED_COLUMNS = ("csv", "parquet", "npz")  # adapters whose origin says which column held the labels
+_NAMED_COLUMNS = ("csv", "parquet", "npz")  # adapters that record which column held the labels
 
 
 def loading(subset: Subset, path: Path, data: str, task: str) -> list[dict[str, str]]:
@@ -21,11 +21,11 @@ def loading(subset: Subset, path: Path, data: str, task: str) -> list[dict[str, 
     subset
         The subset the code loads.
     path
-        Where it is saved.
+        Its file.
     data
-        The arguments of `wn.open`, as `open` writes them; empty if they cannot be written down.
+        The arguments of `wn.open`, as `opening` writes them; empty if they cannot be written as code.
     task
-        The task of the source, for what the target is.
+        The task of the source, which decides the target.
     """
     note = "  # the data the subset was chosen from" + ("" if data else ": a path, a name, arrays, a dataset")
     head = (
@@ -33,9 +33,9 @@ def loading(subset: Subset, path: Path, data: str, task: str) -> list[dict[str, 
         f"subset = wn.Subset.load({path.as_posix()!r})\n"
     )
     weights = ", sample_weight=subset.weights" if subset.weighted else ""
-    draws = "draws by weight" if subset.weighted else "shuffles, seeded and resumable"
+    draws = "draws by weight" if subset.weighted else "shuffles; seeded and resumable"
     own = (
-        "\n# the same examples in a dataset of your own, in the order of the source:\n"
+        "\n# if your own dataset holds the same examples in the order of the source:\n"
         "# part = subset.to_torch(my_dataset, source=source)\n"
     )
     fit = "X" if task == "unlabelled" else "X, y"
@@ -71,7 +71,7 @@ def loading(subset: Subset, path: Path, data: str, task: str) -> list[dict[str, 
 
 
 def origin_of(provenance: Any) -> Mapping[str, Any] | None:
-    """The source an artefact goes back to, wherever in its provenance it is recorded."""
+    """The source an artefact was made from, wherever its provenance records it."""
     if not isinstance(provenance, Mapping):
         return None
     if isinstance(provenance.get("origin"), Mapping) and "fingerprint" in provenance:
@@ -82,7 +82,7 @@ def origin_of(provenance: Any) -> Mapping[str, Any] | None:
 
 
 def opening(source: Mapping[str, Any] | None) -> str:
-    """The arguments with which `wn.open` opens a recorded source again; empty for data that was in memory.
+    """The arguments that make `wn.open` open a recorded source again; empty for data that was in memory.
 
     Parameters
     ----------

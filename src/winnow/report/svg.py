@@ -1,8 +1,8 @@
-"""From a matplotlib figure to SVG that lives inside a page.
+"""Convert a matplotlib figure to SVG that can be embedded in a page.
 
-matplotlib writes a document of its own: fixed colours, fonts by name, ids that repeat from figure to figure, a
-date. Inside the report a drawing takes its colours from the page (`palette`), its font from the page, has ids
-that no other drawing has, scales with the page, and is the same bytes each time.
+matplotlib writes a standalone document: fixed colours, named fonts, ids that repeat between figures, a date. In the
+report, a figure takes its colours (`palette`) and font from the page, has unique ids, scales with the page, and is
+identical byte for byte each time.
 """
 
 from __future__ import annotations
@@ -63,33 +63,33 @@ _STYLE = {
 
 @contextmanager
 def drawing(**more: Any) -> Iterator[None]:
-    """Draw in winnow's style, whatever the user's own matplotlib settings are, and leave those alone.
+    """Draw in winnow's style, without using or changing the user's own matplotlib settings.
 
     Parameters
     ----------
     more
-        Further settings of matplotlib, with `_` for the dot: `svg_hashsalt="a"`.
+        More matplotlib settings, with `_` for the dot: `svg_hashsalt="a"`.
     """
     from matplotlib import style
 
     given = {key.replace("_", ".", 1): value for key, value in more.items()}
     with warnings.catch_warnings(), style.context(["default", {**_STYLE, **given}]):
-        # The font that measures a name may lack its letters; the reader's browser has them.
+        # The font used for measuring may lack some letters; the reader's browser has them.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
 
 
 def to_svg(figure: Figure, title: str, prefix: str) -> str:
-    """The figure as an SVG element to put inside an HTML page.
+    """The figure as an SVG element for an HTML page.
 
     Parameters
     ----------
     figure
-        One of `figures`' drawings.
+        One of the figures of `figures`.
     title
-        What it shows, for those who cannot see it.
+        What it shows, for screen readers.
     prefix
-        Put before every id, different for each figure of a page.
+        Prefix of every id, different for each figure of a page.
     """
     target = io.StringIO()
     with drawing(svg_hashsalt=prefix):
@@ -105,7 +105,7 @@ def to_svg(figure: Figure, title: str, prefix: str) -> str:
 
 
 def _for_page(node: ET.Element, names: Mapping[str, str]) -> ET.Element | None:
-    """A node as the page wants it: without namespaces, styles of its own, or ids that nothing refers to."""
+    """A node prepared for the page: no namespaces, no own stylesheet, no unused ids."""
     tag = node.tag.rpartition("}")[2]
     parts = [part for part in (_for_page(child, names) for child in node) if part is not None]
     if tag in ("metadata", "style") or (tag in ("g", "defs") and not parts):
@@ -123,12 +123,12 @@ def _for_page(node: ET.Element, names: Mapping[str, str]) -> ET.Element | None:
 
 
 def _with_page_font(style: str) -> str:
-    """Keep size and weight of text and leave the family to the page."""
+    """Keep the size and weight of text, and take the font family from the page."""
 
     def replaced(match: re.Match[str]) -> str:
         weight = re.search(r"\b(bold|[1-9]00)\b", match[1])
         size = re.search(r"([\d.]+)px", match[1])
         return f"font-size: {size[1] if size else 9}px" + (f"; font-weight: {weight[1]}" if weight else "")
 
-    # matplotlib before 3.11 writes the shorthand, later ones a property each.
+    # matplotlib before 3.11 writes the shorthand, later versions separate properties.
     return re.sub(r"font-family: [^;]*;? ?", "", re.sub(r"font: ([^;]*)", replaced, style))

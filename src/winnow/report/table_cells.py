@@ -1,4 +1,4 @@
-"""Tables as the templates print them: a head and rows of cells."""
+"""Tables as the templates print them: a header and rows of cells."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["cell", "gap_cell", "table"]
 
 
 def gap_cell(units: Units, gap: Interval | None, judge: bool = False) -> dict[str, str]:
-    """A difference with its interval; `judge` marks it where the interval leaves out zero."""
+    """A difference with its interval; `judge` marks it if the interval excludes zero."""
     if gap is None:
         return cell("")
     return cell(units.number(gap.centre, True), units.ends(gap), kind=verdict(gap) if judge else "")
 
 
 def cell(text: str, sub: str = "", kind: str = "") -> dict[str, str]:
-    """A cell: its text, a smaller line below, and what kind of thing it says."""
+    """A cell: its text, a smaller line below, and its CSS class."""
     return {"text": text, "sub": sub, "kind": kind.replace(" ", "-")}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[dict[str, str]]]) -> dict[str, Any]:
-    """A table without the columns that are empty throughout."""
+    """A table without its empty columns."""
     full = [index for index in range(len(head)) if any(row[index]["text"] for row in rows)]
     return {"head": [head[index] for index in full], "rows": [[row[index] for index in full] for row in rows]}

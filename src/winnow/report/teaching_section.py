@@ -1,4 +1,4 @@
-"""How examples teach each other, as plain values for the templates: classes, labels that look wrong, partners."""
+"""How examples teach each other, as plain values for the templates: classes, label issues, partners."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .table_cells import cell, table
 
 __all__ = ["case", "pictured", "teaching_section"]
 
-MOST_ROWS = 60  # pairs of classes in the page; the JSON has more
+MOST_ROWS = 60  # class pairs in the page; the JSON file has more
 
 
 def teaching_section(
     about: DatasetExplanation, pictures: Gallery | None, groups: Mapping[str, Iterable[str]] | None = None
 ) -> dict[str, Any]:
-    """The relations between classes, the labels that look wrong, and how some examples stand to the others.
+    """The relations between classes, the label issues, and the partners of some examples.
 
     Parameters
     ----------
     about
-        What explaining found.
+        The explanation of the data set.
     pictures
-        Pictures of the examples it names.
+        Images of the examples it mentions.
     groups
-        Titles, and ids as text, of more examples to show.
+        More examples to show: ids as text, by title.
     """
     drawn = pictured(pictures)
     standing = {str(one.id): one for one in about.standings}
@@ -62,7 +62,7 @@ def pictured(pictures: Gallery | None) -> dict[str, Example]:
 def case(
     about: Standing, threshold: float, drawn: Mapping[str, Example], error: LabelError | None = None
 ) -> dict[str, Any]:
-    """One example and those it is learned with and against."""
+    """One example and the examples learned with it and against it."""
 
     def near(partner: Partner) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
-"""The figure of the theory: what students get wrong, against how many examples they were given.
+"""The figure of the theory: a student's error by the number of training examples.
 
-Takes numbers, whoever made them: `winnow theory` draws its curves with it, and so do the documentation and the
-studies. Both axes are logarithmic, each line bears its name at its right end, and random is a grey, dashed line.
+It takes plain numbers: `winnow theory`, the documentation and the studies all use it. Both axes are logarithmic, each
+line has its name at its right end, and random is a grey, dashed line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Line", "PointMarks", "draw_theory", "file_format", "theory_figure"]
 
 FORMATS = ("png", "svg", "pdf")
 HEIGHT = 3.4
-FEW = 30  # a line of no more points than this shows them
+FEW = 30  # a line with at most this many points shows them
 
 
 @dataclass(frozen=True)
@@ -50,27 +50,27 @@ class Line:
 
 
 def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:
-    """Write the figure as PNG, SVG or PDF, as the file's name says.
+    """Write the figure as PNG, SVG or PDF, depending on the file name.
 
     Parameters
     ----------
     lines
         The curves.
     path
-        Where to; a file that is there is replaced.
+        The file to write; an existing one is replaced.
     how
         `reference`, `title` and `axis` of `theory_figure`.
     """
     kind = file_format(path)
     figure = theory_figure(lines, **how)
     undated: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with atomic(path) as part, drawing(svg_hashsalt="theory"):  # equal figures are equal bytes
+    with atomic(path) as part, drawing(svg_hashsalt="theory"):  # equal figures give equal bytes
         figure.savefig(part, format=kind, dpi=160, metadata=undated)
     return Path(path)
 
 
 def file_format(path: str | Path) -> str:
-    """What to write to a path; a refusal if no figure can go there, before anything is computed for it."""
+    """The format of a figure, by its file name; an error if it cannot be written, before anything is computed."""
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -92,9 +92,9 @@ def theory_figure(
     Parameters
     ----------
     lines
-        The curves; simulated values are drawn with two standard errors either side.
+        The curves; simulated values are drawn with two standard errors on either side.
     reference
-        Drawn below the others, grey and dashed; what random examples give.
+        The curve of random selection, drawn below the others, grey and dashed.
     title
         What all curves have in common.
     axis
@@ -124,14 +124,14 @@ def theory_figure(
 
 
 def _draw(axes: Any, line: Line, style: dict[str, Any]) -> tuple[float, float]:
-    """Draw one line and its marks; returns the logarithms of its right end and of its middle."""
+    """Draw one line and its marks; return the log heights of its right end and of its middle."""
     owner = f"the line {line.name!r}"
     alpha = checks.array("alpha", owner, line.alpha, ndim=1, dtype=np.float64)
     value = checks.array("value", owner, line.value, ndim=1, rows=alpha.size, dtype=np.float64)
     if (alpha <= 0).any() or (value <= 0).any():
-        raise InputError(f"alpha and value of {owner} must be above 0, for the axes are logarithmic.")
+        raise InputError(f"alpha and value of {owner} must be above 0, because the axes are logarithmic.")
     order = np.argsort(alpha, kind="stable")
-    # between few points a straight line is a guess, so they are shown; marks would be taken for simulated ones
+    # Between few points a straight line is a guess, so they are shown; next to marks they would look simulated.
     dotted = alpha.size <= FEW and line.marks is None
     plain = {key: style[key] for key in style if key != "marker" or dotted}
     axes.plot(alpha[order], value[order], label=line.name, markersize=3.5 if alpha.size > 1 else 5.5, **plain)
@@ -149,7 +149,7 @@ def _draw(axes: Any, line: Line, style: dict[str, Any]) -> tuple[float, float]:
 
 
 def _ticks(axis: Any) -> None:
-    """Plain numbers, at 1, 2 and 5 where the axis is short."""
+    """Plain numbers as tick labels, at 1, 2 and 5 if the axis is short."""
     low, high = axis.get_view_interval()
     short = np.log10(high / low) < 3
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,), numticks=12))
@@ -158,9 +158,9 @@ def _ticks(axis: Any) -> None:
 
 
 def _names(axes: Any, ends: Sequence[tuple[str, str, tuple[float, float]]]) -> None:
-    """Names right of the axes, each at the height of its line's end, pushed apart where they would meet.
+    """Names to the right of the axes, at the height of each line's end, moved apart if they would overlap.
 
-    Lines that end together are named in the order in which they came.
+    Lines that end at the same height are named in the order given.
     """
     low, high = np.log10(axes.get_ylim())
     gap = min(0.065 * (high - low), (high - low) / max(len(ends), 1))
