@@ -96,7 +96,8 @@ def prune_with_proof(
     --------
     >>> import winnow as wn
     >>> short = wn.Recipe(epochs=2)
-    >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2)
+    >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2,
+    ...                             engine=wn.Local(workers=1))
     >>> proof.subset, [arm.name for arm in proof.study.arms]
     (Subset(50 examples), ['full', 'random@0.5', 'one draw@0.5'])
     """
