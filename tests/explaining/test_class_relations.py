@@ -124,10 +124,10 @@ def test_large_data_is_sampled_and_says_so(among: Examples, monkeypatch: pytest.
 
 def test_words_are_readable_at_three_and_at_forty_classes(among: Examples, found: DatasetExplanation) -> None:
     text = str(found)
-    assert "Mean cosine of the pairs:" in text
+    assert "Mean cosine between classes:" in text
     assert "Label issues (3 of 90 labels look wrong):" in text
     assert all(one.id in text and str(one.witness) in text for one in found.errors)
-    assert "With 3 classes one input under two labels has a cosine of about -0.33" in text
+    assert "With 3 classes, one input under two labels has a cosine of about -0.33" in text
     assert max(len(line) for line in text.splitlines()[1:] if not line.startswith("With 3 classes")) < 100
     rng = np.random.default_rng(0)
     many = Examples(
@@ -254,4 +254,4 @@ def test_a_run_of_lpntk_says_what_its_report_needs(monkeypatch: pytest.MonkeyPat
     less = relate_run(source, signals, subset, gallery, 0)
     assert 60 <= less.judged <= 66
     assert shown <= {one.id for one in less.standings}
-    assert "looked for among" in str(less)
+    assert "Label issues and partners were searched among" in str(less)

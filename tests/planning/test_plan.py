@@ -307,7 +307,7 @@ def test_what_the_pilot_was_not_near_is_not_simply_trusted() -> None:
     assert considering(SURE, 0.2, 0.0).trust == CARE
     strained = considering(SURE, 0.5, 0.05)
     assert strained.trust == CARE
-    assert "5.0 points above everything" in strained.reasons[0]
+    assert "5.0 points above the full data" in strained.reasons[0]
     assert considering(dataclasses.replace(SURE, trust=NOT), 0.2, 0.0).trust == NOT
 
 

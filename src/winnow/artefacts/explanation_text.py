@@ -133,7 +133,7 @@ def _errors(about: DatasetExplanation) -> list[str]:
     return [
         f"Label issues ({about.wrong:,} of {about.judged:,} labels look wrong{more}):",
         *_columns(rows),
-        "Each is an outlier in its class. Check it: this is not proof of an error, and the suggested class is a hint.",
+        "Each is an outlier in its class: worth checking, not proof. The suggested class is a hint.",
     ]
 
 
