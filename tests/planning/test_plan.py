@@ -21,7 +21,7 @@ from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import next_command as commanding
 from winnow.planning import recommendation as advising
-from winnow.planning.forecast import KEEPS
+from winnow.planning.accuracy_forecast import KEEPS
 from winnow.planning.next_command import Options
 from winnow.planning.plan import plan
 from winnow.planning.recommendation import choice_of, how_far

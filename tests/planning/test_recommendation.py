@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from winnow.artefacts.plan import Check, Forecast
-from winnow.planning.forecast import KEEPS
+from winnow.planning.accuracy_forecast import KEEPS
 from winnow.planning.recommendation import advice_of, calibration_of, failed, forecasts_of, pilot_of
 from winnow.planning.verdict import TRUSTED, Verdict
 

@@ -24,8 +24,8 @@ from ..artefacts.pilot_training import Look
 from ..artefacts.plan import NEAR, SIGNIFICANT, Check
 from ..core.rank_correlation import drawn_rank_correlations
 from ..core.seeds import stream
+from .accuracy_forecast import Calibration, angle_reached, best_window, calibrate, policy_error
 from .agreement import angle_of
-from .forecast import Calibration, angle_reached, best_window, calibrate, policy_error
 from .pilot import FRACTIONS, PRUNED, Pilot
 
 if TYPE_CHECKING:
