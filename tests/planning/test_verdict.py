@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from winnow.artefacts.pilot_training import Look
+from winnow.artefacts.pilot_training import PilotTraining
 from winnow.artefacts.plan import Check
 from winnow.planning.pilot import Pilot
 from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, checks_of, forecaster, judge
@@ -20,13 +20,13 @@ CURVE = {("random", 0.125): [0.4, 0.5], ("random", 0.25): [0.3, 0.4], ("random",
 HALVES = {("random", 0.5): [0.2, 0.3]}
 
 
-def look(error: float, size: int, seed: int) -> Look:
+def look(error: float, size: int, seed: int) -> PilotTraining:
     """A training that is wrong about a share of the held-out examples; probes agree well which are hard."""
     rng = np.random.default_rng(seed)
     margins = np.linspace(-1, 1, HELD) + 0.3 * rng.normal(size=HELD)
     right = np.ones(HELD, dtype=np.uint8)
     right[np.argsort(margins)[: round(error * HELD)]] = 0
-    return Look(size, 10, 1.0, right, margins.astype(np.float32), np.zeros(0, np.float32))
+    return PilotTraining(size, 10, 1.0, right, margins.astype(np.float32), np.zeros(0, np.float32))
 
 
 def pilot(errors: Mapping[tuple[str, float], Sequence[float]], pool: int = 1600) -> Pilot:

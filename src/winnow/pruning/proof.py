@@ -26,7 +26,7 @@ from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .request import MethodName, Tolerance, request_of
+from .resolved_request import MethodName, Tolerance, request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
