@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs map house format study perceptron planning lpntk compression influence rela clean
+.PHONY: help setup demo test lint types unit examples docs map house mutants format study perceptron planning lpntk compression influence rela clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ map: setup  ## draw docs/images/rooms.svg from the imports
 
 house: setup  ## the package in numbers: size, the way of one image, names, import times
 	$(BIN)/python -m tools.house
+
+mutants: setup  ## plant small faults, see whether tests notice; not in CI. ARGS="--module core/run --sample 20 --seed 1"
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.mutants $(ARGS)
 
 format: setup  ## put the code into shape
 	$(BIN)/ruff check --fix .

@@ -15,6 +15,7 @@ import pytest
 import winnow as wn
 
 ROOMS = ("theory", "moments", "lpntk", "influence", "relabel", "models", "narrowing")
+HARMLESS = ("models.eval_mode",)  # takes any module and refuses nothing
 SHORT = wn.Recipe(epochs=2, batch=16)
 HERE = wn.Local(workers=1)  # a pool of processes takes longer to start than these trainings
 
@@ -37,7 +38,7 @@ def test_a_public_function_says_what_it_returns_and_raises_and_shows_it(name: st
     text = inspect.getdoc(function) or ""
     wanted = ["Examples"]
     wanted += ["Returns"] if inspect.signature(function).return_annotation not in ("None", None) else []
-    wanted += ["Raises"] if inspect.signature(function).parameters else []
+    wanted += ["Raises"] if inspect.signature(function).parameters and name not in HARMLESS else []
     assert [section for section in wanted if f"\n{section}\n{'-' * len(section)}\n" not in text] == []
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.conftest import Said, Started, installed
 from winnow.artefacts import Study
+from winnow.core.files import PART
 
 Start = Callable[..., Started]
 REQUEST = "digits --limit 300 --keep 0.5 --model mlp --epochs 12 --batch 32 --seeds 4 --proof-seeds 3 --workers 1"
@@ -29,7 +30,7 @@ def values(run: Path) -> list[tuple[object, ...]]:
 
 
 def left_overs(run: Path) -> list[Path]:
-    return list(run.rglob("*.part"))
+    return list(run.rglob(f"*{PART}"))
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,9 @@ def warm_up() -> None:
     import scipy.stats  # noqa: F401
     import sklearn.datasets  # noqa: F401
     import torch
-    import winnow.pipeline
 
     import winnow.cli
+    import winnow.pruning.prune
     import winnow.report.sections
     import winnow.scores
     import winnow.selectors  # noqa: F401

@@ -80,6 +80,26 @@ def test_an_artefact_without_a_record_does_not_count(tmp_path: Path) -> None:
         assert run.step("select", Note, lambda: Note("again")).text == "again"
 
 
+@dataclass(frozen=True)
+class Killed(Note):
+    """An artefact whose process is killed as soon as the file is written."""
+
+    def save(self, path: str | Path) -> Path:
+        super().save(path)
+        raise KeyboardInterrupt
+
+
+def test_an_old_record_never_vouches_for_a_newer_artefact(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.put("select", Note("old"), 0.0, key="old", file="note.json")
+        with pytest.raises(KeyboardInterrupt):
+            run.put("select", Killed("new"), 0.0, key="new", file="note.json")
+    with Run(tmp_path, {}) as run:  # the file is the new one: it must count for neither
+        assert run.get("select", Note, key="old") is None
+        assert run.get("select", Note, key="new") is None
+        assert run.step("select", Note, lambda: Note("again"), key="old", file="note.json").text == "again"
+
+
 def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     with Run(tmp_path, {}):
         pass
@@ -99,6 +119,27 @@ def test_seconds_are_those_of_the_first_making(tmp_path: Path) -> None:
         run.get("observe/seed-0", Note)
         run.get("observe/seed-1", Note)
         assert run.seconds("observe/") == 20.0
+
+
+def test_seconds_without_an_artefact_are_counted_too() -> None:
+    run = Run(None, {})
+    run.spent("select/a", 1.5)
+    run.spent("select/a", 2.0)
+    run.put("observe", Note("x"), 4.0)
+    assert (run.seconds("select/"), run.seconds("observe"), run.seconds()) == (3.5, 4.0, 7.5)
+
+
+def test_a_run_opened_for_a_block_may_grow_unless_told_otherwise(tmp_path: Path) -> None:
+    with Run.opened(tmp_path, {"seeds": 3}) as run:
+        run.put("a", Note("kept"), 1.0)
+        with Run.opened(run, {"seeds": 9}) as same:  # an open run is used as it is
+            assert same is run
+    with Run.opened(tmp_path, {"seeds": 5}) as run:
+        assert run.step("a", Note, never).text == "kept"
+    with pytest.raises(StoreError, match="seeds was 5, now 7"), Run.opened(tmp_path, {"seeds": 7}, extend=False):
+        pass
+    with Run.opened(None, {}) as run:
+        assert run.path is None
 
 
 def test_without_a_directory_nothing_is_kept() -> None:
@@ -163,6 +204,13 @@ def test_another_command_is_refused_even_where_a_run_may_grow(tmp_path: Path) ->
 def test_another_format_is_refused(tmp_path: Path) -> None:
     write_json(tmp_path / "run.json", {"format": 99, "settings": {}})
     with pytest.raises(StoreError, match="format 99"):
+        Run(tmp_path, {}).__enter__()
+
+
+@pytest.mark.parametrize("content", [[], {"format": 1}, {"format": 1, "settings": 3}])
+def test_a_file_that_describes_no_run_is_refused(content: object, tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", content)
+    with pytest.raises(StoreError, match="does not describe a winnow run"):
         Run(tmp_path, {}).__enter__()
 
 

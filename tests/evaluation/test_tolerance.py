@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from scipy import stats
 
 from winnow.artefacts import Source, Subset
+from winnow.artefacts.training_result import Marks, Result
 from winnow.core.run import Run
 from winnow.engines import Local
 from winnow.evaluation.loss_curve import LossCurve, fit
@@ -65,7 +67,10 @@ def test_redundant_data_shrinks_to_the_smallest_fraction_tried() -> None:
 
 
 def test_a_planted_boundary_is_bracketed() -> None:
-    found = search(without_a_class_below(0.3), recipe=STRONG, probes=6)
+    """Half the examples of the others, and as many epochs as a third of them needs to be learnt by."""
+    source = blobs(300, spread=0.3)
+    strong = Recipe(epochs=25, batch=32, lr=0.05)
+    found = search(without_a_class_below(0.3, source), source, recipe=strong, probes=6)
     holding = [probe.fraction for probe in found.probes if probe.holds]
     failing = [probe.fraction for probe in found.probes if not probe.holds]
     assert found.keep == min(holding)
@@ -128,6 +133,55 @@ def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert resumed.certificate() == whole.certificate()
     assert len(trained.trained) == 3 * (1 + len(whole.probes)) - 2
     assert again.trained == []
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An engine that trains nothing: each validation example is right with a chance that the fraction kept decides."""
+
+    chance: Callable[[float], float]
+    rng: np.random.Generator
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+        for index, (protocol, training) in enumerate(items):
+            right = self.chance(len(training.subset) / len(protocol.source))
+            examples = (self.rng.random(len(protocol.tests[0])) < right).astype(float)
+            yield index, Result(1, 0.0, (Marks(float(examples.mean()), 0.0, (), tuple(examples.tolist())),)), 0.0
+
+
+def test_the_confidence_is_that_of_the_whole_search() -> None:
+    """Every subset loses just as much as is allowed, so each claim is false; several looks must not add up to many."""
+    rng = np.random.default_rng(0)
+    engine = Planted(lambda kept: 0.9 if kept == 1 else 0.8, rng)
+    claims, looks = [], []
+    for _ in range(150):
+        found = search(every(EASY), tolerance=0.1, confidence=0.8, probes=6, engine=engine)
+        claims.append(found.subset is not None)
+        looks.append(len(found.probes))
+    assert np.mean(looks) > 3  # or there is nothing to correct for
+    assert np.mean(claims) < 0.1  # 0.2 were allowed, less is used: the limit errs on the safe side
+
+
+@pytest.mark.parametrize("probes", [1, 4])
+def test_each_limit_has_its_part_of_what_may_be_wrong(probes: int) -> None:
+    seen: dict[int, list[Any]] = {}
+
+    class Kept(Planted):
+        def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+            for index, made, seconds in super().map(function, items):
+                seen.setdefault(len(items[index][1].subset), []).append(made.marks[0].examples)
+                yield index, made, seconds
+
+    engine = Kept(lambda kept: 0.9, np.random.default_rng(1))
+    found = search(every(EASY), tolerance=0.03, confidence=0.9, probes=probes, engine=engine)
+    assert found.looks == probes
+    assert found.full_value == pytest.approx(np.mean(seen[600]))
+    for probe in found.probes:
+        lost = np.array(seen[600]) - np.array(seen[probe.size])
+        wanted = upper_limit(lost, 1 - 0.1 / probes, binary=True)
+        assert (probe.loss, probe.upper) == pytest.approx(wanted)
+        assert probe.value == pytest.approx(np.mean(seen[probe.size]))
+        assert probe.holds is (probe.upper <= 0.03)
 
 
 def test_the_limit_is_the_documented_formula() -> None:

@@ -15,7 +15,7 @@ from winnow.planning import comparison_cost as comparing
 from winnow.planning.resources import BLOCKS
 from winnow.planning.workload import counts_of
 from winnow.pruning.rehearsal import made_up
-from winnow.pruning.request import request_of
+from winnow.pruning.resolved_request import request_of
 
 
 def law(_request: Any, _counts: Any, classes: int, each: int) -> float:

@@ -14,19 +14,19 @@ import torch
 
 import winnow as wn
 from tests.signals.small import Counting, rows, shuffled
-from winnow.artefacts.pilot_training import Look
+from winnow.artefacts.pilot_training import PilotTraining
 from winnow.artefacts.plan import Check, Forecast, Plan
 from winnow.core.errors import InputError, NotDefinedError, StoreError, UnknownNameError
 from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import next_command as commanding
 from winnow.planning import recommendation as advising
-from winnow.planning.forecast import KEEPS
+from winnow.planning.accuracy_forecast import KEEPS
 from winnow.planning.next_command import Options
 from winnow.planning.plan import plan
 from winnow.planning.recommendation import choice_of, how_far
 from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, considering
-from winnow.pruning.request import request_of
+from winnow.pruning.resolved_request import request_of
 
 DIMENSION = 40
 
@@ -200,7 +200,7 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
     assert values(Plan.load(tmp_path / "killed")) == values(again)
     assert (tmp_path / "killed" / "plan.png").read_bytes().startswith(b"\x89PNG")
     for fraction, size in ((0.125, 30), (0.25, 60), (0.5, 120), (1, 240)):
-        look = Look.load(tmp_path / "whole" / "pilot" / f"random@{fraction:g}" / "0.safetensors")
+        look = PilotTraining.load(tmp_path / "whole" / "pilot" / f"random@{fraction:g}" / "0.safetensors")
         assert (look.size, look.steps) == (size, PILOT["recipe"].matched_steps(size, 500, 0.5))
         assert look.pool_margins.size == (240 if fraction == 1 else 0)
         assert (look.margins > 0).tolist() == look.correct.astype(bool).tolist()

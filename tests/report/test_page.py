@@ -12,7 +12,7 @@ from winnow.artefacts import Scores, Subset, record
 from winnow.core.errors import InputError, NotFoundError, StoreError
 from winnow.report import write_run_report, write_study_report
 from winnow.report.html_report import render
-from winnow.report.saved_run import Saved
+from winnow.report.saved_run import SavedRun
 from winnow.report.snippets import loading, opening, origin_of
 
 SECTIONS = ("results", "classes", "scores", "examples", "ledger", "loading", "certificate", "provenance")
@@ -358,4 +358,4 @@ def test_importing_the_room_draws_nothing_in():
 
 
 def test_render_needs_no_disk(make_study):
-    assert render(Saved(make_study())).startswith("<!doctype html>")
+    assert render(SavedRun(make_study())).startswith("<!doctype html>")

@@ -43,7 +43,7 @@ def test_every_name_is_understood():
         ("stratta", UnknownNameError, "nearest: 'strata'"),
         ("aumm+strata", UnknownNameError, "nearest: 'aum'"),
         ("aum+straita", UnknownNameError, "nearest: 'strata'"),
-        ("el2n+kcenter", InputError, "say 'kcenter'"),
+        ("el2n+kcenter", InputError, "pass 'kcenter'"),
         (None, UnknownNameError, "unknown method None"),
     ],
 )

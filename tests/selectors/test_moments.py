@@ -60,10 +60,7 @@ def test_many_dimensions_are_reduced_and_the_loss_is_stated():
 
 def test_the_order_follows_the_activation_where_all_directions_fit():
     signals = made(task="unlabelled", dims=1)
-    orders = {
-        a: select("moments", signals, size=40, balance=None, activation=a).certificate["order"]
-        for a in ("relu", "tanh")
-    }
+    orders = {a: select("moments", signals, size=40, activation=a).certificate["order"] for a in ("relu", "tanh")}
     assert orders["relu"] <= 2 < orders["tanh"]
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..core.layouts import Tensors
 from ..core.serialiser import Saved
 
-__all__ = ["Look"]
+__all__ = ["PilotTraining"]
 
 
 @dataclass(frozen=True, eq=False)
-class Look(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins", "pool_margins"))):
+class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins", "pool_margins"))):
     """The result of one pilot training.
 
     Attributes

@@ -179,7 +179,7 @@ def describe(engine: Any) -> dict[str, Any]:
     return {"threads": getattr(engine, "threads", 1)}
 
 
-def _engines() -> dict[str, registry.Registration]:
+def _engines() -> dict[str, Any]:
     return {entry.name: entry for entry in registry.listing("engine")}
 
 

@@ -134,7 +134,7 @@ def evaluate(
     >>> import winnow as wn
     >>> source = wn.open("digits", limit=100)
     >>> study = wn.evaluate(source, {"mine": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"),
-    ...                     recipe=wn.Recipe(epochs=2), seeds=2)
+    ...                     recipe=wn.Recipe(epochs=2), seeds=2, engine=wn.Local(workers=1))
     >>> [row["arm"] for row in study.table()]
     ['full', 'random@0.5', 'mine']
     """

@@ -102,7 +102,8 @@ def probe(
     --------
     >>> import torch, winnow as wn
     >>> source, test = wn.open("digits", limit=100), wn.open("digits", split="test", limit=100)
-    >>> study = wn.probe(source, {"pixels": torch.nn.Flatten()}, test=test, epochs=5, seeds=2)
+    >>> one = wn.Local(workers=1)
+    >>> study = wn.probe(source, {"pixels": torch.nn.Flatten()}, test=test, epochs=5, seeds=2, engine=one)
     >>> [row["arm"] for row in study.table()]
     ['pixels']
     """

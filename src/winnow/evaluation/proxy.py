@@ -52,10 +52,10 @@ def proxy(
     seeds: Retrainings = 5,
     match_iterations: MatchIterations = 0.0,
     random: bool = True,
+    costs: Mapping[str, Mapping[str, float]] | None = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
-    costs: Mapping[str, Mapping[str, float]] | None = None,
     **opening: Any,
 ) -> ProxyStudy:
     """Search a space of networks on small sets and on the full data, and compare the results.
@@ -110,7 +110,8 @@ def proxy(
     >>> import winnow as wn
     >>> source = wn.open("digits", limit=100)
     >>> found = wn.proxy(source, {"half": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"), seeds=2,
-    ...                  networks=["mlp:hidden=[4]", "mlp:hidden=[8]", "mlp:hidden=[16]"], recipe=wn.Recipe(epochs=2))
+    ...                  networks=["mlp:hidden=[4]", "mlp:hidden=[8]", "mlp:hidden=[16]"], recipe=wn.Recipe(epochs=2),
+    ...                  engine=wn.Local(workers=1))
     >>> [row["arm"] for row in found.table()]
     ['full', 'random@0.5', 'half']
     """

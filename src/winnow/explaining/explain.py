@@ -40,8 +40,8 @@ from ..report.explanation_page import write_explanation
 from ..sources.openable import Data
 from ..training import Feed, Recipe, predict, train
 from ..training.recipe import How
+from .asked_example import part_and_place
 from .class_relations import FEWEST, JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, far_out, relate
-from .part import part_and_place
 from .pictures import make_pictures
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]

@@ -18,8 +18,8 @@ from torch import nn
 from ..core import checks, registry, seeds
 from ..core.errors import InputError, UnknownNameError
 from ..core.registration import Network
-from .bridge import LIBRARIES, bridged
 from .features import eval_mode
+from .library_networks import LIBRARIES, bridged
 from .user_module import copied, made
 from .weight_files import load_weights
 

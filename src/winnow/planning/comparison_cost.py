@@ -20,7 +20,7 @@ from ..artefacts.source import Task
 from ..core import registry
 from ..core.seeds import stream
 from ..pruning.rehearsal import made_up
-from ..pruning.request import Request
+from ..pruning.resolved_request import Request
 from ..scores.score import score
 from ..selectors.select import select
 from .workload import Counts

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Source
-from ..artefacts.pilot_training import Look
+from ..artefacts.pilot_training import PilotTraining
 from ..core.files import fingerprint
 from ..core.run import Run
 from ..core.seeds import number as seed_number
@@ -41,7 +41,7 @@ class Pilot:
 
     pool: int
     held: int
-    looks: Mapping[tuple[str, float], Sequence[Look]]
+    looks: Mapping[tuple[str, float], Sequence[PilotTraining]]
     seconds: float
 
     @property
@@ -100,7 +100,7 @@ def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine)
         for fraction in FRACTIONS
         for turn, where in enumerate(_random_parts(student.pool, fraction, seeds, len(repeats), seed))
     ]
-    looks: dict[tuple[str, float], list[Look]] = {}
+    looks: dict[tuple[str, float], list[PilotTraining]] = {}
     for lesson, look in zip(lessons, _taught(student, lessons, run, engine), strict=True):
         looks.setdefault((lesson.policy, lesson.fraction), []).append(look)
     margin = np.mean([look.pool_margins for look in looks["random", 1.0]], axis=0)
@@ -125,8 +125,8 @@ def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine)
     return Pilot(len(student.pool), len(student.held), looks, seconds)
 
 
-def _taught(student: Student, lessons: Sequence[_Lesson], run: Run, engine: Engine) -> list[Look]:
-    return run_jobs(run, engine, _look, [lesson.job(student, engine) for lesson in lessons], Look, "pilot")
+def _taught(student: Student, lessons: Sequence[_Lesson], run: Run, engine: Engine) -> list[PilotTraining]:
+    return run_jobs(run, engine, _look, [lesson.job(student, engine) for lesson in lessons], PilotTraining, "pilot")
 
 
 def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed: int) -> list[NDArray[np.int64]]:
@@ -143,13 +143,13 @@ def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed:
     return found
 
 
-def _look(item: tuple[Student, _Lesson]) -> Look:
+def _look(item: tuple[Student, _Lesson]) -> PilotTraining:
     """Run one training."""
     student, lesson = item
     steps, seconds, held, pool = student.learn(lesson.where, lesson.seed)
     wanted = labels_of(student.held)
     own = margins(pool, labels_of(student.pool)) if lesson.fraction == 1.0 else np.zeros(0)
-    return Look(
+    return PilotTraining(
         lesson.where.size,
         steps,
         seconds,

@@ -30,7 +30,7 @@ from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
 from ..models.identity import Model
 from ..pruning.auto import choose_method
-from ..pruning.request import MethodName
+from ..pruning.resolved_request import MethodName
 from ..selectors.method_string import parse_method
 from ..sources.openable import Data
 from ..training.recipe import How, MatchIterations

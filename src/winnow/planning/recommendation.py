@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.plan import Check, Forecast, percent
-from .forecast import KEEPS
+from .accuracy_forecast import KEEPS
 from .pilot import PRUNED, Pilot
 from .verdict import CLEAR, Forecaster, Verdict
 

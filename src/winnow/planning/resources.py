@@ -26,7 +26,7 @@ from ..core.units import bytes_text, seconds_text
 from ..engines import Engine, Local, engine_of
 from ..engines.local import describe as describe_engine
 from ..pruning.prune import prune
-from ..pruning.request import request_of
+from ..pruning.resolved_request import request_of
 from ..signals.gradients import CHUNK_NUMBERS
 from ..training import Recipe
 from ..training.recipe import recipe_of

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.pilot_training import Look
+from ..artefacts.pilot_training import PilotTraining
 from ..artefacts.plan import NEAR, SIGNIFICANT, Check
 from ..core.rank_correlation import drawn_rank_correlations
 from ..core.seeds import stream
+from .accuracy_forecast import Calibration, angle_reached, best_window, calibrate, policy_error
 from .agreement import angle_of
-from .forecast import Calibration, angle_reached, best_window, calibrate, policy_error
 from .pilot import FRACTIONS, PRUNED, Pilot
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _resampled(pilot: Pilot, seed: int) -> _Replicates:
     return _Replicates(errors, logs, squares, agreement)
 
 
-def _errors(looks: Sequence[Look], counts: Array) -> Array:
+def _errors(looks: Sequence[PilotTraining], counts: Array) -> Array:
     """Error of each training under each resampling of the held-out examples, at least half an example."""
     right = counts @ np.stack([look.correct for look in looks]).T.astype(np.float64) / counts.sum(1, keepdims=True)
     return np.asarray(np.maximum(1 - right, 0.5 / counts.shape[1]))

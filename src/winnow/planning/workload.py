@@ -17,7 +17,7 @@ from ..engines import Engine
 from ..engines.local import describe as describe_engine
 from ..models import build, choose
 from ..models.features import eval_mode, features_of
-from ..pruning.request import Request
+from ..pruning.resolved_request import Request
 from ..signals.ensemble import BLOCK, LEFT_OUT
 from ..signals.observation import signals_for
 from ..signals.observe import observe

@@ -26,7 +26,7 @@ from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .request import MethodName, Tolerance, request_of
+from .resolved_request import MethodName, Tolerance, request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -48,15 +48,15 @@ def prune_with_proof(
     source: Data,
     keep: Keep = None,
     *,
-    test: TestData = None,
     tolerance: Tolerance = None,
     method: MethodName = "auto",
     balance: Balance = "auto",
+    validation: MoreData = None,
+    test: TestData = None,
     model: Model = "auto",
     recipe: How = None,
     seeds: Observations = 1,
     proof_seeds: Annotated[int, whole("Retrainings of each arm of the proof.", low=1)] = 5,
-    validation: MoreData = None,
     match_iterations: MatchIterations = 0.0,
     seed: Seed = 0,
     out: RunDirectory = None,
@@ -96,7 +96,8 @@ def prune_with_proof(
     --------
     >>> import winnow as wn
     >>> short = wn.Recipe(epochs=2)
-    >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2)
+    >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2,
+    ...                             engine=wn.Local(workers=1))
     >>> proof.subset, [arm.name for arm in proof.study.arms]
     (Subset(50 examples), ['full', 'random@0.5', 'one draw@0.5'])
     """

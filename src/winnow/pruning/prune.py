@@ -25,7 +25,7 @@ from ..signals.observe import observe
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
 from ..training.recipe import How
-from .request import MethodName, Request, Tolerance, choose, request_of
+from .resolved_request import MethodName, Request, Tolerance, choose, request_of
 
 __all__ = ["HELD_OUT", "chosen_subset", "prune"]
 

@@ -12,13 +12,13 @@ from markupsafe import Markup
 from ..artefacts import Interval, Scores, Study, mean
 from . import figures
 from .metric_units import Units
-from .saved_run import Saved
+from .saved_run import SavedRun
 from .table_cells import cell, gap_cell, table
 
 __all__ = ["class_section"]
 
 
-def class_section(saved: Saved, study: Study, arms: Sequence[str], main: str | None) -> dict[str, Any] | None:
+def class_section(saved: SavedRun, study: Study, arms: Sequence[str], main: str | None) -> dict[str, Any] | None:
     """The subsets' effect on each class; None if there are no classes."""
     if not arms or not study.classes or not any(study.per_class(arm) for arm in arms):
         return None
@@ -36,7 +36,7 @@ def class_section(saved: Saved, study: Study, arms: Sequence[str], main: str | N
     }
 
 
-def _counts(saved: Saved) -> Sequence[tuple[str, int, int]]:
+def _counts(saved: SavedRun) -> Sequence[tuple[str, int, int]]:
     """Kept and total examples per class, from the gallery or else from scores that hold the labels."""
     if saved.gallery is not None and saved.gallery.counts:
         return saved.gallery.counts

@@ -11,7 +11,7 @@ from typing import Any
 from ..artefacts import Study
 from ..core.errors import InputError
 from ..core.files import atomic
-from .saved_run import Saved, read_run
+from .saved_run import SavedRun, read_run
 
 __all__ = ["write_run_report", "write_study_report"]
 
@@ -28,7 +28,7 @@ def write_study_report(study: Study, path: str | Path) -> Path:
     """
     if not isinstance(study, Study):
         raise InputError(f"study of write_study_report must be a Study; got {type(study).__name__}.")
-    return _write(Saved(study), Path(path))
+    return _write(SavedRun(study), Path(path))
 
 
 def write_run_report(run_dir: str | Path, path: str | Path | None = None) -> Path:
@@ -44,7 +44,7 @@ def write_run_report(run_dir: str | Path, path: str | Path | None = None) -> Pat
     return _write(read_run(run_dir), Path(run_dir) / "report.html" if path is None else Path(path))
 
 
-def _write(saved: Saved, path: Path) -> Path:
+def _write(saved: SavedRun, path: Path) -> Path:
     if path.is_dir():
         raise InputError(f"path of the report must be a file to write; {path} is a directory.")
     return written(render(saved), path)
@@ -57,7 +57,7 @@ def written(text: str, path: Path) -> Path:
     return path
 
 
-def render(saved: Saved) -> str:
+def render(saved: SavedRun) -> str:
     """The page as text."""
     from .sections import page
 

@@ -13,13 +13,13 @@ from ..artefacts.gallery import Gallery
 from ..core.errors import NotFoundError, StoreError
 from ..core.files import read_json
 
-__all__ = ["Saved", "read_run"]
+__all__ = ["SavedRun", "read_run"]
 
 A = TypeVar("A", Gallery, DatasetExplanation)
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedRun:
     """Everything a report may show. It needs a study or a subset; the rest is optional.
 
     Parameters
@@ -51,7 +51,7 @@ class Saved:
     steps: Mapping[str, float] = field(default_factory=dict)
 
 
-def read_run(run_dir: str | Path) -> Saved:
+def read_run(run_dir: str | Path) -> SavedRun:
     """Read a run directory.
 
     Parameters
@@ -76,7 +76,7 @@ def read_run(run_dir: str | Path) -> Saved:
     gallery = _held(where / "gallery.json", Gallery)
     scores = [Scores.load(path) for path in sorted((where / "scores").glob("*.parquet"))]
     main = gallery.score if gallery is not None else None
-    return Saved(
+    return SavedRun(
         study=Study.load(study_at) if studied else None,
         subset=Subset.load(subset_path) if subset_path.exists() else None,
         subset_path=subset_path,

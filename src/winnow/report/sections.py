@@ -22,7 +22,7 @@ from . import sentences as words
 from .class_section import class_section
 from .metric_units import Units
 from .palette import DARK, LIGHT, css_variables
-from .saved_run import Saved
+from .saved_run import SavedRun
 from .snippets import loading, opening, origin_of
 from .table_cells import cell, gap_cell, table
 from .teaching_section import teaching_section
@@ -39,7 +39,7 @@ CHIPS = {
 }
 
 
-def page(saved: Saved) -> dict[str, Any]:
+def page(saved: SavedRun) -> dict[str, Any]:
     """Everything the templates print."""
     study, origin = saved.study, _origin(saved)
     rows = {} if study is None else {row["arm"]: row for row in ledger(study)}
@@ -64,13 +64,13 @@ def page(saved: Saved) -> dict[str, Any]:
     }
 
 
-def _origin(saved: Saved) -> Mapping[str, Any] | None:
+def _origin(saved: SavedRun) -> Mapping[str, Any] | None:
     """Provenance of the source, from the first artefact of the run that records it."""
     made = [thing.provenance for thing in (saved.subset, *saved.scores, saved.study) if thing is not None]
     return next((found for one in made if (found := origin_of(one)) is not None), None)
 
 
-def _untested(saved: Saved, origin: Mapping[str, Any] | None) -> dict[str, Any]:
+def _untested(saved: SavedRun, origin: Mapping[str, Any] | None) -> dict[str, Any]:
     kept = 0 if saved.subset is None else len(saved.subset)
     total = len(saved.scores[0]) if saved.scores else int(origin["size"]) if origin else 0
     labelled = any(score.task != "unlabelled" for score in saved.scores)
@@ -223,7 +223,7 @@ def _svg(figure: Any, title: str, prefix: str) -> Markup:
     return Markup(figures.to_svg(figure, title, prefix))
 
 
-def _scores(saved: Saved) -> dict[str, Any] | None:
+def _scores(saved: SavedRun) -> dict[str, Any] | None:
     if not saved.scores:
         return None
     shown = [
@@ -242,7 +242,7 @@ def _scores(saved: Saved) -> dict[str, Any] | None:
     return {"shown": shown, "more": [score.name for score in saved.scores[MOST_SCORES:]]}
 
 
-def _teaching(saved: Saved) -> dict[str, Any] | None:
+def _teaching(saved: SavedRun) -> dict[str, Any] | None:
     if saved.relations is None:
         return None
     held = saved.gallery.sections if saved.gallery else {}
@@ -294,7 +294,7 @@ def _plain_seconds(value: float) -> str:
     return "" if value is None or math.isnan(value) else seconds_text(value)
 
 
-def _certificate(saved: Saved, main: str | None) -> list[dict[str, str]]:
+def _certificate(saved: SavedRun, main: str | None) -> list[dict[str, str]]:
     held: Mapping[str, Any] = {}
     if saved.subset is not None:
         held = saved.subset.certificate
@@ -311,7 +311,7 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
-def _loading(saved: Saved, origin: Mapping[str, Any] | None) -> list[dict[str, str]] | None:
+def _loading(saved: SavedRun, origin: Mapping[str, Any] | None) -> list[dict[str, str]] | None:
     if saved.subset is None or saved.subset_path is None:
         return None
     tasks = [score.task for score in saved.scores]
@@ -319,7 +319,7 @@ def _loading(saved: Saved, origin: Mapping[str, Any] | None) -> list[dict[str, s
     return loading(saved.subset, saved.subset_path, opening(origin), task)
 
 
-def _provenance(saved: Saved) -> list[dict[str, str]]:
+def _provenance(saved: SavedRun) -> list[dict[str, str]]:
     held: list[tuple[str, Any]] = [("settings", saved.settings)]
     if saved.study is not None:
         held.append(("study", saved.study.provenance))

@@ -152,8 +152,8 @@ def _observation(asked: VerbRequest) -> Observation:
         if source.task not in known[word].tasks:
             others = [entry.name for entry in known.values() if source.task in entry.tasks]
             raise NotDefinedError(
-                f"{word} of {of('want', 'observe')} is defined for {' and '.join(sorted(known[word].tasks))}, and source "
-                f"{source.name!r} is {source.task}; observe any of {', '.join(others)}."
+                f"{word} of {of('want', 'observe')} is defined for {' and '.join(sorted(known[word].tasks))}, and "
+                f"source {source.name!r} is {source.task}; observe any of {', '.join(others)}."
             )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")

@@ -98,8 +98,8 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
 
 
 def _with_class_label(
-    datasets: Any, dataset: Any, layout: tables.Layout, asked: OpenRequest, owner: str
-) -> tables.Layout:
+    datasets: Any, dataset: Any, layout: tables.ColumnLayout, asked: OpenRequest, owner: str
+) -> tables.ColumnLayout:
     """If no column has a usual name, use the only ClassLabel as the label; raise if there are several."""
     if layout.label is not None or asked.task == "unlabelled":
         return layout

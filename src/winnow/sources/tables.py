@@ -21,14 +21,14 @@ from .assembly import OpenRequest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Layout", "lay_out", "matrix", "raw_values", "unique_ids"]
+__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "unique_ids"]
 
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
 NAMED = 4  # how many columns a message names
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnLayout:
     """The roles of the columns of a table."""
 
     features: tuple[str, ...]
@@ -37,7 +37,7 @@ class Layout:
     identity_asked: bool = False
 
 
-def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool = False) -> Layout:
+def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool = False) -> ColumnLayout:
     """Decide the role of each column.
 
     Parameters
@@ -64,7 +64,7 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
     for name in asked.columns or ():
         _known(name, names, "columns", owner)
     features = tuple(name for name in (asked.columns or names) if name not in (label, identity))
-    return Layout(features, label, identity, asked.id_column is not None)
+    return ColumnLayout(features, label, identity, asked.id_column is not None)
 
 
 def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | None:
@@ -88,7 +88,7 @@ def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
     return name
 
 
-def numeric(schema: pa.Schema, layout: Layout, owner: str) -> tuple[str, ...]:
+def numeric(schema: pa.Schema, layout: ColumnLayout, owner: str) -> tuple[str, ...]:
     """Return the feature columns; raise an error that names those that are not numbers."""
     import pyarrow.types as kinds
 
@@ -154,7 +154,7 @@ def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
     return out
 
 
-def unique_ids(column: pa.ChunkedArray, layout: Layout, owner: str) -> None:
+def unique_ids(column: pa.ChunkedArray, layout: ColumnLayout, owner: str) -> None:
     """Raise if an id column has repeated or missing values."""
     import pyarrow.compute as compute
     import pyarrow.types as kinds

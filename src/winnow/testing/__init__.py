@@ -22,11 +22,11 @@ from ..artefacts import Source
 from ..core import registry
 from ..core.errors import UnknownNameError
 from ..engines import Engine, engine_of
-from .place_checks import checks_of_engine, checks_of_source
 from .planted import Planted, planted
 from .score_checks import checks_of_score
 from .selector_checks import checks_of_selector
 from .signal_checks import checks_of_signal
+from .source_engine_checks import checks_of_engine, checks_of_source
 
 __all__ = [
     "Planted",

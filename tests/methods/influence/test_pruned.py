@@ -231,6 +231,23 @@ def test_a_plain_array_is_certified_as_far_as_it_goes(problem):
     assert bound.certificate["linear"] <= 0.3
 
 
+def test_rows_of_any_number_are_summed_by_hand():
+    rows = np.array([[1, 0], [0, 2], [3, 0], [0, -2]])
+    for given in (rows, rows.astype(np.float32), rows[:, :1], rows.tolist()):
+        out = wn.influence.certify(given, [2, 0])
+        assert out["linear"] == pytest.approx(4.0 * 4 / 2)  # of 1 and 3, times n / (n - m)
+        assert (out["removed"], out["examples"], out["notes"]) == (2, 4, [])
+
+
+@pytest.mark.parametrize(("convention", "factor"), [("1/n", 1.0), ("1/(n-m)", 400 / 300)])
+def test_random_follows_the_convention(problem, convention, factor):
+    features, labels, head, _ = problem
+    given = wn.influence.vectors(features, head.outputs, labels, 0.01, convention=convention)
+    rows = np.asarray(given)
+    drawn = 100 * 300 / 399 * rows.var(axis=0).sum() + np.square(100 * rows.mean(axis=0)).sum()
+    assert wn.influence.certify(given, np.arange(100))["random"] == pytest.approx(factor * np.sqrt(drawn))
+
+
 def test_removing_nearly_all_is_flagged(problem):
     out = wn.influence.prune_by_count(problem[3], 397, moves=1000)
     assert any("70%" in note for note in out.certificate["notes"])

@@ -14,6 +14,8 @@ Y = np.arange(8) % 2
 P = np.full((8, 2), 0.5)
 V = vectors(X, P, Y, 0.1)
 NAN = np.full((8, 2), np.nan)
+ONE_NAN = np.ones((3_000_000, 2), dtype=np.float32)  # more than is looked through at once
+ONE_NAN[-1] = np.nan
 
 REFUSALS = [
     ("no damping", lambda: vectors(X, P, Y, 0), "singular without it"),
@@ -54,6 +56,12 @@ REFUSALS = [
     ("a cap of everything", lambda: prune_by_bound(V, 1.0, 8), "max_remove of influence.prune_by_bound"),
     ("curvature of one", lambda: prune_by_bound(V, 1.0, 5, least_curvature=1.0), "least_curvature"),
     ("a position twice", lambda: certify(V, [1, 1]), "different positions"),
+    ("a position below", lambda: certify(V, [-1, 3]), "different positions from 0 to 7; got 2 from -1 to 3"),
+    ("one of several beyond", lambda: certify(V, [3, 8]), "different positions from 0 to 7; got 2 from 3 to 8"),
+    ("positions that are no numbers", lambda: certify(V, [0.5]), "different positions"),
+    ("one row", lambda: certify(X[:1], [0]), "two rows"),
+    ("no column", lambda: certify(X[:, :0], [0]), "and a column"),
+    ("one NaN of many rows", lambda: certify(ONE_NAN, [0]), "must be finite"),
     ("a position beyond", lambda: certify(V, [8]), "different positions from 0 to 7"),
     ("all positions", lambda: certify(V, np.arange(8)), "must leave at least one example"),
     ("a fit that starts elsewhere", lambda: fit_head(X, Y, 0.1, start=np.zeros((3, 2))), "must have shape (2, 2)"),

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from ...core import checks, seeds
 from ...core.errors import InputError
-from .switch import Switch
+from .stage_switch import Switch
 
 __all__ = ["Accelerator"]
 

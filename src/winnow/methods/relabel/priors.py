@@ -35,8 +35,8 @@ from ...artefacts.targets import ROWS
 from ...core import checks
 from ...core.errors import DataError, InputError, NotFoundError
 from ...models import build, choose, eval_mode, feature_layer, features_of
-from ...models.bridge import LIBRARIES
 from ...models.identity import describe
+from ...models.library_networks import LIBRARIES
 from ...models.weight_files import read_weights
 from ...signals.embed import embedding_batches, weights_of
 from ...sources.arrays import to_numpy

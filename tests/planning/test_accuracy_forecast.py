@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 
 from winnow.core.rank_correlation import drawn_rank_correlations
 from winnow.methods import theory
+from winnow.planning.accuracy_forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
 from winnow.planning.agreement import angle_of, margin_agreement
-from winnow.planning.forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
 
 SIZES = np.array([250, 500, 1000, 2000])
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.oracles.rela import algorithm_1
 from winnow.core.errors import DivergedError, InputError, UnknownNameError
-from winnow.methods.relabel.switch import REFERENCE_STEPS, Switch
+from winnow.methods.relabel.stage_switch import REFERENCE_STEPS, Switch
 
 CONSTANT = {1.0: 527, 0.9: 833, 0.7: 1884, 0.5: 2395, 0.3: 2731, 0.1: 2982, 0.0: 3087}
 

@@ -1,0 +1,204 @@
+"""How far a forecast is trusted: what is resampled, and the rules, on pilots whose errors are planted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from winnow.artefacts.pilot_training import PilotTraining
+from winnow.artefacts.plan import Check
+from winnow.planning.pilot import Pilot
+from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, checks_of, forecaster, judge
+
+HELD = 2000
+CURVE = {("random", 0.125): [0.4, 0.5], ("random", 0.25): [0.3, 0.4], ("random", 1.0): [0.1]}
+HALVES = {("random", 0.5): [0.2, 0.3]}
+
+
+def look(error: float, size: int, seed: int) -> PilotTraining:
+    """A training that is wrong about a share of the held-out examples; probes agree well which are hard."""
+    rng = np.random.default_rng(seed)
+    margins = np.linspace(-1, 1, HELD) + 0.3 * rng.normal(size=HELD)
+    right = np.ones(HELD, dtype=np.uint8)
+    right[np.argsort(margins)[: round(error * HELD)]] = 0
+    return PilotTraining(size, 10, 1.0, right, margins.astype(np.float32), np.zeros(0, np.float32))
+
+
+def pilot(errors: Mapping[tuple[str, float], Sequence[float]], pool: int = 1600) -> Pilot:
+    looks = {
+        (policy, keep): [look(error, round(keep * pool), 10 * place + turn) for turn, error in enumerate(each)]
+        for place, ((policy, keep), each) in enumerate(errors.items())
+    }
+    return Pilot(pool, HELD, looks, 1.0)
+
+
+@pytest.mark.parametrize("errors", [[0.2, 0.4], [0.2, 0.3, 0.4], [0.1, 0.2, 0.2, 0.3]])
+def test_few_trainings_are_as_uncertain_as_a_mean_of_so_many(errors: list[float]) -> None:
+    """Drawing k of k anew understates the variance of a mean of k by (k - 1) / k; for two that is half of it."""
+    made = pilot({**CURVE, **HALVES, ("random", 0.25): errors})
+    found = np.mean([forecaster(made, 0.9, seed)[1].errors["random", 0.25][1:].var() for seed in range(3)])
+    held_out = np.mean(errors) * (1 - np.mean(errors)) / HELD
+    assert np.sqrt(found) == pytest.approx(np.sqrt(np.var(errors, ddof=1) / len(errors) + held_out), rel=0.1)
+
+
+def test_the_first_row_is_what_was_measured() -> None:
+    made = pilot({**CURVE, **HALVES, ("random", 1.0): [0.0]})
+    _, seen = forecaster(made, 0.9, 0)
+    assert seen.errors["random", 0.25][0] == pytest.approx(0.35)
+    assert seen.logs["random", 0.25][0] == pytest.approx(np.log([0.3, 0.4]).mean())
+    assert seen.scatter["random", 0.25][0] == pytest.approx(np.log([0.3, 0.4]).var() * 2)
+    assert seen.errors["random", 1.0][0] == pytest.approx(0.5 / HELD)  # none is better than half an example wrong
+    first, second = (look.margins for look in made.looks["random", 0.5])
+    assert seen.reliability[0] == pytest.approx(spearmanr(first, second).statistic)
+    assert len(seen.reliability) == len(seen.errors["random", 1.0])
+
+
+def test_one_training_has_the_scatter_of_the_others() -> None:
+    errors = {("random", 0.125): [0.3, 0.5], ("random", 0.25): [0.25, 0.4], ("random", 0.5): [0.2, 0.3]}
+    made = pilot({**errors, ("random", 1.0): [0.2], ("hard", 0.5): [0.25], ("hard", 0.25): [0.1, 0.5]})
+    scatter = np.sqrt(sum(np.log(each).var() * 2 for each in errors.values()) / 3)  # hard has no part in it
+    held_out = np.sqrt(0.8 / 0.2 / HELD)
+    for group in (("random", 1.0), ("hard", 0.5)):
+        found = [forecaster(made, 0.9, seed)[1] for seed in range(3)]
+        for one in found:
+            assert one.errors[group][0] == pytest.approx(np.exp(one.logs[group][0]))
+        spread = np.mean([one.logs[group][1:].std() for one in found])
+        assert spread == pytest.approx(np.hypot(scatter, held_out), rel=0.12)
+
+
+def test_held_out_points_are_asked_about_as_they_were_measured() -> None:
+    pruned = {("hard", 0.5): [0.15], ("hard", 0.25): [0.3], ("easy", 0.5): [0.25], ("easy", 0.25): [0.4]}
+    made = pilot({**CURVE, **HALVES, **pruned})
+    found, seen = forecaster(made, 0.9, 0)
+    checks = checks_of(made, seen, found, 0.9)
+    assert [(check.policy, check.keep, check.size) for check in checks] == [
+        ("random", 1.0, 1600), ("hard", 0.5, 800), ("hard", 0.25, 400), ("easy", 0.5, 800), ("easy", 0.25, 400)
+    ]  # fmt: skip
+    for check in checks:
+        assert check.measured == pytest.approx(1 - {**CURVE, **pruned}[check.policy, check.keep][0])
+        assert check.miss == pytest.approx(check.measured - check.forecast)
+        assert 0.003 < check.standard_error < 0.3
+    for check in checks[1:]:
+        assert check.forecast == pytest.approx(1 - found.error(1600, check.keep, check.policy)[0][0])
+    # The largest part is forecast by a curve that has not seen it.
+    assert checks[0].forecast != pytest.approx(1 - found.error(1600, 1.0, "random")[0][0], abs=1e-6)
+
+
+# ---------------------------------------------------------------- the rules
+
+POOL = 1000
+RANDOM = {0.125: 0.4, 0.25: 0.3, 0.5: 0.2, 1.0: 0.1}
+WORLD = {
+    **{("random", keep): error for keep, error in RANDOM.items()},
+    ("hard", 0.5): 0.17,
+    ("hard", 0.25): 0.27,
+    ("easy", 0.5): 0.25,
+    ("easy", 0.25): 0.35,
+}
+
+
+def told(
+    measured: Mapping[Any, float] | None = None,
+    forecast: Mapping[Any, float] | None = None,
+    sd: float = 0.001,
+    reliability: float = 0.8,
+    checks: Sequence[Check] = (),
+    own: bool = True,
+    size: int = POOL,
+    sizes: Sequence[int] = (125, 250, 500, 1000),
+) -> Verdict:
+    """The verdict on a world that came out as forecast but for what is given."""
+    rng = np.random.default_rng(0)
+    noise = {group: np.concatenate([[0.0], rng.permutation(np.repeat([-sd, sd], 100))]) for group in WORLD}
+    errors = {group: error + noise[group] for group, error in {**WORLD, **(measured or {})}.items()}
+    expected = {**WORLD, **(measured if forecast is None and measured else {}), **(forecast or {})}
+    looks = {("random", keep): [SimpleNamespace(size=n)] for keep, n in zip(RANDOM, sizes, strict=True)}
+    return judge(
+        SimpleNamespace(looks=looks, pool=POOL),  # type: ignore[arg-type]
+        SimpleNamespace(errors=errors, reliability=np.full(201, reliability)),  # type: ignore[arg-type]
+        SimpleNamespace(error=lambda _, keep, policy: (np.array([expected[policy, keep]]), 0.0)),  # type: ignore[arg-type]
+        checks,
+        own,
+        size,
+    )
+
+
+def missed(miss: float, error: float = 0.001) -> Check:
+    return Check("hard", 0.5, 500, 0.8, 0.8 - miss, miss, error)
+
+
+def test_all_as_forecast_is_trusted() -> None:
+    verdict = told(checks=[missed(0.005), missed(-0.01)])
+    assert verdict == Verdict(TRUSTED, ("every held-out pilot point came out as forecast",), True, True, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "trust", "word"),
+    [
+        ({"own": False}, CARE, "linear student"),
+        ({"size": 10 * POOL}, TRUSTED, "as forecast"),
+        ({"size": 11 * POOL}, CARE, "11 times"),
+        ({"size": 50 * POOL}, CARE, "50 times"),
+        ({"size": 51 * POOL}, NOT, "51 times"),
+        ({"reliability": 0.2}, TRUSTED, "as forecast"),
+        ({"reliability": 0.19}, NOT, "(0.19)"),
+        ({"checks": [missed(0.03)]}, CARE, "missed by +3.0 points"),
+        ({"checks": [missed(-0.03)]}, CARE, "missed by -3.0 points"),
+        ({"checks": [missed(0.03, 0.02)]}, TRUSTED, "as forecast"),
+        ({"checks": [missed(0.05)]}, CARE, "+5.0 points"),
+        ({"checks": [missed(0.051)]}, NOT, "+5.1 points"),
+        ({"checks": [missed(-0.06), missed(0.0)]}, NOT, "-6.0 points"),
+        ({"checks": [missed(0.0), missed(-0.06)]}, NOT, "-6.0 points"),
+        ({"sizes": (125, 250, 250, 1000)}, NOT, "fewer than 4"),
+        ({"measured": {("hard", 0.25): 0.34}}, TRUSTED, "as forecast"),
+        ({"measured": {("hard", 0.25): 0.36}}, CARE, "hardest 25% did 6 points worse"),
+        ({"measured": {("hard", 0.5): 0.26, ("hard", 0.25): 0.36}}, CARE, "hardest 50% did 6 points worse"),
+    ],
+)
+def test_the_rules(given: dict[str, Any], trust: str, word: str) -> None:
+    verdict = told(**given)
+    assert verdict.trust == trust
+    assert len(verdict.reasons) == 1
+    assert word in verdict.reasons[0]
+    assert verdict.learns
+    assert verdict.ranks is (given.get("reliability", 1) >= 0.2)
+    assert verdict.instead == {}
+
+
+@pytest.mark.parametrize(("fall", "learns"), [(0.0, False), (0.0025, False), (0.0035, True), (-0.1, False)])
+def test_learning_is_an_error_that_falls_beyond_its_noise(fall: float, learns: bool) -> None:
+    """The difference of two means with a standard error of 0.001 each has one of 0.0014."""
+    verdict = told({("random", 0.125): 0.1 + fall})
+    assert verdict.learns is learns
+    assert verdict.trust == (TRUSTED if learns else NOT)
+
+
+def test_fatal_reasons_come_first_and_doubts_are_kept() -> None:
+    verdict = told(reliability=0.1, own=False, size=20 * POOL)
+    assert [("agree" in r, "20 times" in r, "linear" in r) for r in verdict.reasons] == [
+        (True, False, False), (False, True, False), (False, False, True)
+    ]  # fmt: skip
+
+
+def test_an_order_that_came_out_otherwise_is_followed_as_measured() -> None:
+    verdict = told({("hard", 0.5): 0.22}, {})
+    assert verdict.trust == NOT
+    assert verdict.reasons == ("at 50% of the pool random, hard, easy was the order; forecast: hard, random, easy",)
+    assert verdict.instead == {0.5: "random", 0.25: "hard"}
+    easy = told({("easy", 0.25): 0.2}, {})
+    assert easy.instead == {0.5: "hard", 0.25: "easy"}
+    assert "at 25% of the pool easy, hard, random" in easy.reasons[0]
+
+
+def test_no_order_is_contradicted_within_noise_or_by_a_tie() -> None:
+    assert told({("hard", 0.5): 0.2005}, {}).instead == {}  # measured: not told apart
+    assert (
+        told({("hard", 0.5): 0.24}, {("hard", 0.5): 0.1995}).instead == {}
+    )  # forecast: closer than a tenth of a point
+    assert told({("hard", 0.5): 0.24}, {("hard", 0.5): 0.1985}).instead != {}
+    assert told({("hard", 0.25): 0.2985, ("easy", 0.5): 0.1}, {}).instead[0.25] == "random"  # no clear gain
