@@ -134,28 +134,28 @@ def missed(miss: float, error: float = 0.001) -> Check:
 
 def test_all_as_forecast_is_trusted() -> None:
     verdict = told(checks=[missed(0.005), missed(-0.01)])
-    assert verdict == Verdict(TRUSTED, ("every held-out pilot point came out as forecast",), True, True, {})
+    assert verdict == Verdict(TRUSTED, ("the forecast was right at every held-out pilot point",), True, True, {})
 
 
 @pytest.mark.parametrize(
     ("given", "trust", "word"),
     [
         ({"own": False}, CARE, "linear student"),
-        ({"size": 10 * POOL}, TRUSTED, "as forecast"),
+        ({"size": 10 * POOL}, TRUSTED, "the forecast was right"),
         ({"size": 11 * POOL}, CARE, "11 times"),
         ({"size": 50 * POOL}, CARE, "50 times"),
         ({"size": 51 * POOL}, NOT, "51 times"),
-        ({"reliability": 0.2}, TRUSTED, "as forecast"),
+        ({"reliability": 0.2}, TRUSTED, "the forecast was right"),
         ({"reliability": 0.19}, NOT, "(0.19)"),
-        ({"checks": [missed(0.03)]}, CARE, "missed by +3.0 points"),
-        ({"checks": [missed(-0.03)]}, CARE, "missed by -3.0 points"),
-        ({"checks": [missed(0.03, 0.02)]}, TRUSTED, "as forecast"),
+        ({"checks": [missed(0.03)]}, CARE, "+3.0 points off the forecast"),
+        ({"checks": [missed(-0.03)]}, CARE, "-3.0 points off the forecast"),
+        ({"checks": [missed(0.03, 0.02)]}, TRUSTED, "the forecast was right"),
         ({"checks": [missed(0.05)]}, CARE, "+5.0 points"),
         ({"checks": [missed(0.051)]}, NOT, "+5.1 points"),
         ({"checks": [missed(-0.06), missed(0.0)]}, NOT, "-6.0 points"),
         ({"checks": [missed(0.0), missed(-0.06)]}, NOT, "-6.0 points"),
         ({"sizes": (125, 250, 250, 1000)}, NOT, "fewer than 4"),
-        ({"measured": {("hard", 0.25): 0.34}}, TRUSTED, "as forecast"),
+        ({"measured": {("hard", 0.25): 0.34}}, TRUSTED, "the forecast was right"),
         ({"measured": {("hard", 0.25): 0.36}}, CARE, "hardest 25% did 6 points worse"),
         ({"measured": {("hard", 0.5): 0.26, ("hard", 0.25): 0.36}}, CARE, "hardest 50% did 6 points worse"),
     ],
@@ -188,11 +188,11 @@ def test_fatal_reasons_come_first_and_doubts_are_kept() -> None:
 def test_an_order_that_came_out_otherwise_is_followed_as_measured() -> None:
     verdict = told({("hard", 0.5): 0.22}, {})
     assert verdict.trust == NOT
-    assert verdict.reasons == ("at 50% of the pool random, hard, easy was the order; forecast: hard, random, easy",)
+    assert verdict.reasons == ("at 50% of the pool, best first: random, hard, easy; forecast: hard, random, easy",)
     assert verdict.instead == {0.5: "random", 0.25: "hard"}
     easy = told({("easy", 0.25): 0.2}, {})
     assert easy.instead == {0.5: "hard", 0.25: "easy"}
-    assert "at 25% of the pool easy, hard, random" in easy.reasons[0]
+    assert "at 25% of the pool, best first: easy, hard, random" in easy.reasons[0]
 
 
 def test_no_order_is_contradicted_within_noise_or_by_a_tie() -> None:

@@ -25,7 +25,7 @@ SCHEDULES = ("constant", "cosine", "onecycle")
 
 def _augmentations(name: str, owner: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InputError(f"{of(name, owner)} must be a tuple of words, such as ('flip',); got {value!r}.")
+        raise InputError(f"{of(name, owner)} must be a tuple of strings, such as ('flip',); got {value!r}.")
     return tuple(checks.choice(name, owner, word, AUGMENTATIONS) for word in value)
 
 
