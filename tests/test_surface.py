@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import winnow as wn
 
@@ -76,6 +77,22 @@ def test_every_verb_takes_what_open_takes(table: pd.DataFrame) -> None:
     assert wn.plan(table, labels="y", recipe=SHORT).method == "aum+strata"
     assert len(wn.explain(table, labels="y", recipe=SHORT).relations) == 3
     assert wn.relabel.targets(table, "raw", 1, labels="y").values.shape == (60, 1)
+
+
+def test_relabelling_takes_what_open_takes(table: pd.DataFrame) -> None:
+    prior = torch.nn.Linear(2, 2)
+    soft = wn.relabel.soft_labels(table, prior, labels="y")
+    assert soft.fingerprint == wn.relabel.soft_labels(wn.open(table, labels="y"), prior).fingerprint
+    target = wn.relabel.targets("digits", "raw", 2, limit=32)
+    how = {"recipe": wn.Recipe(batch=16), "backbone": "mlp", "steps": 1}
+    made = wn.relabel.accelerate(None, "digits", target, limit=32, **how)
+    same = wn.relabel.accelerate(None, wn.open("digits", limit=32), target, **how)
+    assert made.losses.tolist() == same.losses.tolist()
+    assert made.provenance["inputs"]["source"] == same.provenance["inputs"]["source"]
+    with pytest.raises(wn.errors.UnknownNameError, match="parameter of soft_labels 'labls'"):
+        wn.relabel.soft_labels(table, prior, labls="y")
+    with pytest.raises(wn.errors.UnknownNameError, match="parameter of accelerate 'limt'"):
+        wn.relabel.accelerate(None, "digits", target, limt=32)
 
 
 def test_data_with_a_test_split_are_tested_on_it() -> None:
