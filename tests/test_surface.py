@@ -46,7 +46,8 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 def once() -> dict[str, Any]:
     """What is public under two names only under the first."""
-    return {name: value for value, name in {value: name for name, value in reversed(public().items())}.items()}
+    first = {value: name for name, value in reversed(public().items())}
+    return {name: value for name, value in public().items() if first[value] == name}
 
 
 def missing(function: Callable[..., Any], *wanted: str) -> list[str]:
