@@ -11,11 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import winnow as wn
 
 ROOMS = ("theory", "moments", "lpntk", "influence", "relabel", "models", "narrowing")
 HARMLESS = ("models.eval_mode",)  # takes any module and refuses nothing
+METHODS = {  # of the classes that are public by name; what they inherit included
+    "Source": ("fetch",),
+    "Signals": ("save", "load"),
+    "Scores": ("save", "load"),
+    "Subset": ("save", "load", "indices", "to_torch", "to_arrays", "sampler"),
+    "Study": ("save", "load", "table", "summary", "report"),
+    "Recorder": ("log", "end_epoch", "signals"),
+    "Accelerator": ("loss", "update"),
+    "relabel.SoftLabels": ("at", "with_classes", "agreement"),
+    "relabel.Targets": ("save", "load", "at", "source", "shuffled"),
+}
 SHORT = wn.Recipe(epochs=2, batch=16)
 HERE = wn.Local(workers=1)  # a pool of processes takes longer to start than these trainings
 
@@ -32,17 +44,38 @@ def functions() -> dict[str, Callable[..., Any]]:
     return {name: value for name, value in public().items() if inspect.isfunction(value)}
 
 
+def once() -> dict[str, Any]:
+    """What is public under two names only under the first."""
+    first = {value: name for name, value in reversed(public().items())}
+    return {name: value for name, value in public().items() if first[value] == name}
+
+
+def missing(function: Callable[..., Any], *wanted: str) -> list[str]:
+    """The sections that the docstring lacks: those wanted, and Returns if the function returns something."""
+    text = inspect.getdoc(function) or ""
+    returns = inspect.signature(function).return_annotation not in ("None", None)
+    sections = [*wanted, *(["Returns"] if returns else [])]
+    return [section for section in sections if f"\n{section}\n{'-' * len(section)}\n" not in text]
+
+
 @pytest.mark.parametrize("name", functions())
 def test_a_public_function_says_what_it_returns_and_raises_and_shows_it(name: str) -> None:
     function = functions()[name]
-    text = inspect.getdoc(function) or ""
-    wanted = ["Examples"]
-    wanted += ["Returns"] if inspect.signature(function).return_annotation not in ("None", None) else []
-    wanted += ["Raises"] if inspect.signature(function).parameters and name not in HARMLESS else []
-    assert [section for section in wanted if f"\n{section}\n{'-' * len(section)}\n" not in text] == []
+    refuses = bool(inspect.signature(function).parameters) and name not in HARMLESS
+    assert missing(function, "Examples", *(["Raises"] if refuses else [])) == []
 
 
-@pytest.mark.parametrize("name", public())
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, names in METHODS.items() for name in names])
+def test_a_public_method_says_what_it_returns_and_raises_and_is_shown(owner: str, name: str) -> None:
+    kind = public()[owner]
+    method = getattr(kind, name)
+    refuses = set(inspect.signature(method).parameters) - {"self"}
+    assert missing(method, *(["Raises"] if refuses else [])) == []
+    shown = [f"{inspect.getdoc(one)}\n" for one in (kind, method)]  # the class may show its methods together
+    assert any(f".{name}(" in line.source for text in shown for line in doctest.DocTestParser().get_examples(text))
+
+
+@pytest.mark.parametrize("name", once())
 def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     value = public()[name]
     module = inspect.getmodule(value)
@@ -76,6 +109,22 @@ def test_every_verb_takes_what_open_takes(table: pd.DataFrame) -> None:
     assert wn.plan(table, labels="y", recipe=SHORT).method == "aum+strata"
     assert len(wn.explain(table, labels="y", recipe=SHORT).relations) == 3
     assert wn.relabel.targets(table, "raw", 1, labels="y").values.shape == (60, 1)
+
+
+def test_relabelling_takes_what_open_takes(table: pd.DataFrame) -> None:
+    prior = torch.nn.Linear(2, 2)
+    soft = wn.relabel.soft_labels(table, prior, labels="y")
+    assert soft.fingerprint == wn.relabel.soft_labels(wn.open(table, labels="y"), prior).fingerprint
+    target = wn.relabel.targets("digits", "raw", 2, limit=32)
+    how = {"recipe": wn.Recipe(batch=16), "backbone": "mlp", "steps": 1}
+    made = wn.relabel.accelerate(None, "digits", target, limit=32, **how)
+    same = wn.relabel.accelerate(None, wn.open("digits", limit=32), target, **how)
+    assert made.losses.tolist() == same.losses.tolist()
+    assert made.provenance["inputs"]["source"] == same.provenance["inputs"]["source"]
+    with pytest.raises(wn.errors.UnknownNameError, match="parameter of soft_labels 'labls'"):
+        wn.relabel.soft_labels(table, prior, labls="y")
+    with pytest.raises(wn.errors.UnknownNameError, match="parameter of accelerate 'limt'"):
+        wn.relabel.accelerate(None, "digits", target, limt=32)
 
 
 def test_data_with_a_test_split_are_tested_on_it() -> None:

@@ -211,6 +211,13 @@ def test_a_table_of_another_kind_in_the_folder_is_refused(tmp_path: Path) -> Non
         Wood.load(tmp_path)
 
 
+def test_a_folder_is_not_written_over_a_file(tmp_path: Path) -> None:
+    (tmp_path / "wood").write_text("mine")
+    with pytest.raises(StoreError, match=r"cannot write .*leaves\.parquet: File exists"):
+        WOOD.save(tmp_path / "wood")
+    assert (tmp_path / "wood").read_text() == "mine"
+
+
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = COLUMNS.save(tmp_path / "c.parquet")
     before = path.read_bytes()

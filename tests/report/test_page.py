@@ -217,6 +217,9 @@ def test_the_code_opens_the_source_that_is_in_the_provenance(make_source):
     assert opening({"name": "digits:test", "origin": {"builtin": "digits", "split": "test"}}) == (
         "'digits', split='test'"
     )
+    old = {"adapter": "digits", "split": "test", "ids": "content"}  # as winnow 0.1 wrote it
+    assert opening({"name": "digits:test", "origin": old}) == "'digits', split='test'"
+    assert opening({"name": "mnist", "origin": {"adapter": "idx", "path": "data/mnist"}}) == "'data/mnist'"
     assert opening({"name": "arrays", "origin": {"adapter": "arrays", "labels": True}}) == ""
     assert opening(origin_of({"step": "select", "inputs": {"x": "0af3"}})) == ""
 

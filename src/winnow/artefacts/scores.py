@@ -42,6 +42,20 @@ class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": 
         Those of the source, so that a selection can be balanced.
     provenance
         Where the scores came from.
+
+    Raises
+    ------
+    InputError
+        If there is not one finite number per id.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> sco = wn.Scores("mine", ["a", "b", "c"], [0.5, 2.0, 1.0])
+    >>> sco.take(["c", "a"]).values.tolist()
+    [1.0, 0.5]
+    >>> wn.Scores.load(sco.save("scores.parquet"))
+    Scores('mine': 3 examples, reliability unknown)
     """
 
     name: str

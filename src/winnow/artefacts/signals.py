@@ -52,6 +52,20 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         Where these signals came from.
     axes
         The axes of each array; as registered if not given.
+
+    Raises
+    ------
+    InputError
+        If an array does not hold finite numbers for every id.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> sig = wn.embed([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    >>> sig
+    Signals(3 examples: embeddings (3, 2))
+    >>> wn.Signals.load(sig.save("signals.safetensors")).embeddings.shape
+    (3, 2)
     """
 
     ids: NDArray[Any]

@@ -47,6 +47,22 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         Time spent on training the classifier, if it was trained for this purpose.
     provenance
         Where they came from.
+
+    Raises
+    ------
+    InputError
+        If a row is not one of probabilities, or there is not one column per class.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> soft = wn.relabel.SoftLabels(["a", "b"], [[0.75, 0.25], [0.0, 1.0]], ("no", "yes"))
+    >>> soft.at(["b", "a"]).tolist()
+    [[0.0, 1.0], [0.75, 0.25]]
+    >>> soft.with_classes(["yes", "no"]).at("a").tolist()
+    [0.25, 0.75]
+    >>> soft.agreement(wn.open(([[0.0], [1.0]], ["no", "no"]), ids=["a", "b"], classes=["no", "yes"]))
+    0.5
     """
 
     ids: NDArray[Any]
@@ -97,11 +113,43 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         return fingerprint(ids, self.values[order].tobytes(), list(self.classes))
 
     def at(self, ids: ArrayLike) -> NDArray[np.float32]:
-        """The probabilities of the examples with these ids, in the order given."""
+        """The probabilities of the examples with these ids, in the order given.
+
+        Parameters
+        ----------
+        ids
+            Ids of examples.
+
+        Returns
+        -------
+        NDArray
+            One row per id, one column per class.
+
+        Raises
+        ------
+        InputError
+            If an id is unknown.
+        """
         return self.values[positions_of(self.ids, ids, "SoftLabels")]
 
     def with_classes(self, classes: Sequence[str]) -> SoftLabels:
-        """The same probabilities with columns in the order of `classes`, which must hold the same names."""
+        """The same probabilities with columns in another order.
+
+        Parameters
+        ----------
+        classes
+            The names of the same classes.
+
+        Returns
+        -------
+        SoftLabels
+            With a column per class, in the order of `classes`.
+
+        Raises
+        ------
+        InputError
+            If the classes are not the same.
+        """
         wanted = tuple(classes)
         if wanted == self.classes:
             return self
@@ -114,7 +162,23 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         return replace(self, values=self.values[:, columns], classes=wanted)
 
     def agreement(self, source: Source) -> float:
-        """Share of the source's examples whose most probable class is their label."""
+        """Share of the source's examples whose most probable class is their label.
+
+        Parameters
+        ----------
+        source
+            Examples with labels of the same classes.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+
+        Raises
+        ------
+        InputError
+            If the source has other classes or none, or an example without soft labels.
+        """
         if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
         return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())

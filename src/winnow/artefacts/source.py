@@ -66,6 +66,23 @@ class Source(Shown):
     seal
         Extra text to include in the fingerprint if ids do not reflect the content (such as file sizes), or a function
         that computes it on first use.
+
+    Raises
+    ------
+    InputError
+        If the labels do not fit the task or the number of examples.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> src = wn.open(([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], ["no", "yes", "no"]))
+    >>> src
+    Source('arrays': 3 examples, table (2,), 2 classes)
+    >>> src.fetch(src.ids[[2, 0]])
+    array([[4., 5.],
+           [0., 1.]], dtype=float32)
+    >>> src.to_pandas()["label"].tolist()
+    ['no', 'yes', 'no']
     """
 
     name: str
@@ -153,7 +170,23 @@ class Source(Shown):
         return positions_of(self.ids, ids, f"source {self.name!r}", order=self.order)
 
     def fetch(self, ids: ArrayLike) -> NDArray[Any]:
-        """Inputs of the examples with these ids, in the order given."""
+        """Inputs of the examples with these ids, in the order given.
+
+        Parameters
+        ----------
+        ids
+            One id or several.
+
+        Returns
+        -------
+        NDArray
+            One input per id: uint8 for images, float32 otherwise.
+
+        Raises
+        ------
+        InputError
+            If the source has no example with such an id.
+        """
         return self.read(self.positions(np.atleast_1d(np.asarray(ids))))
 
     def take(self, ids: ArrayLike, name: str | None = None) -> Source:

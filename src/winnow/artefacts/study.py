@@ -112,6 +112,32 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
     provenance
         Where it came from.
+
+    Raises
+    ------
+    InputError
+        If arms share a name, or an outcome is of an arm or test set that the study does not contain.
+
+    Examples
+    --------
+    `wn.evaluate` makes one; this one is written by hand.
+
+    >>> import winnow as wn
+    >>> from winnow.artefacts.study import Arm, Outcome
+    >>> arms = (Arm("full", "full", 100, 1.0), Arm("half", "subset", 50, 0.5))
+    >>> got = {"full": (0.90, 0.92), "half": (0.89, 0.93)}
+    >>> outcomes = [Outcome(arm, k, "test", got[arm][k], 0.3, (), 40, 2.0) for arm in got for k in (0, 1)]
+    >>> study = wn.Study("accuracy", arms, tuple(outcomes), ("test",))
+    >>> print(study.summary())
+    arm   kept  accuracy, %  against full  training, s
+    full  100   91.0 ± 12.7                2.0
+    half  50    91.0 ± 25.4  +0.0 ± 12.7   2.0
+    >>> [(row["arm"], row["seeds"]) for row in study.table()]
+    [('full', 2), ('half', 2)]
+    >>> wn.Study.load(study.save("study"))
+    Study(2 arms, 4 outcomes, accuracy on test)
+    >>> study.report("report.html").name
+    'report.html'
     """
 
     metric: Literal["accuracy", "r2"]
@@ -180,7 +206,13 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return float(np.mean([o.seconds for o in self.of(arm).values()]))
 
     def summary(self) -> Table:
-        """A short table to read: percentages (or R2) with half of the 95 % interval after ±."""
+        """A short table to read.
+
+        Returns
+        -------
+        Table
+            One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±.
+        """
         scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
 
         def shown(found: Interval | None, sign: str = "") -> str:
@@ -205,7 +237,13 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return Table(tuple(rows))
 
     def table(self) -> Table:
-        """One row per arm and test set: the metric, paired differences to random and to full, and seconds."""
+        """All figures, as numbers.
+
+        Returns
+        -------
+        Table
+            One row per arm and test set: the metric, paired differences to random and to full, and seconds.
+        """
         rows = []
         for test in self.tests:
             for arm in self.arms:
@@ -251,7 +289,25 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return data_frame(rows)
 
     def report(self, path: str | Path) -> Path:
-        """Write the self-contained HTML report of this study."""
+        """Write the self-contained HTML report of this study.
+
+        Parameters
+        ----------
+        path
+            The HTML file.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+
+        Raises
+        ------
+        InputError
+            If the path is a directory.
+        StoreError
+            If nothing can be written there.
+        """
         # The only import of a later room: a convenience of the artefact, imported only when called.
         from ..report import write_study_report
 

@@ -52,6 +52,27 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         What is guaranteed or was measured for this subset, in JSON-like values.
     provenance
         Where it came from.
+
+    Raises
+    ------
+    InputError
+        If ids repeat, or weights are negative or not finite.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> src = wn.open(([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]), ids=["a", "b", "c", "d"])
+    >>> sub = wn.Subset(["d", "a"], weights=[1.0, 3.0])
+    >>> sub.indices(src).tolist()
+    [0, 3]
+    >>> X, y, sample_weight = sub.to_arrays(src)
+    >>> X.tolist(), y.tolist(), sample_weight.tolist()
+    ([[0.0], [3.0]], [0, 1], [3.0, 1.0])
+    >>> len(sub.to_torch(src)), len(sub.sampler(seed=0))
+    (2, 2)
+    >>> path = sub.save("subset.parquet")
+    >>> wn.Subset.load(path).ids.tolist()
+    ['a', 'd']
     """
 
     ids: NDArray[Any]
@@ -86,7 +107,23 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes())
 
     def indices(self, source: Source) -> NDArray[np.int64]:
-        """Positions of the kept examples in `source`, in the order of `ids`."""
+        """Positions of the kept examples in `source`, in the order of `ids`.
+
+        Parameters
+        ----------
+        source
+            The source this subset was chosen from, or one that holds at least the same examples.
+
+        Returns
+        -------
+        NDArray
+            One position per kept example.
+
+        Raises
+        ------
+        InputError
+            If it is not a Source, or lacks one of the examples.
+        """
         if not isinstance(source, Source):
             raise InputError(
                 f"source of Subset.indices must be a Source (open it with wn.open); got {type(source).__name__}."
@@ -103,6 +140,17 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         source
             The source this subset was chosen from, if `dataset` holds the same examples in the same order but was not
             opened by winnow. Without it, ids must be positions.
+
+        Returns
+        -------
+        torch.utils.data.Subset
+            The kept examples, in the order of `ids`.
+
+        Raises
+        ------
+        InputError
+            If the dataset is not map-style, its length is not that of the source, or it takes a source to find the
+            examples.
         """
         import torch.utils.data
 
@@ -152,6 +200,11 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         Arrays
             Unscaled inputs, as the source reads them; class numbers or regression targets, None without labels; and the
             weights, so that an example of weight 3 counts like three copies of it.
+
+        Raises
+        ------
+        InputError
+            If it is not a Source, or lacks one of the examples.
         """
         where = self.indices(source)
         rows = source.read(where)
@@ -187,6 +240,16 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
             average. `independent`: all draws are independent.
         num_replicas, rank, uneven
             See `WeightedSampler`.
+
+        Returns
+        -------
+        WeightedSampler
+            Positions, one epoch per iteration.
+
+        Raises
+        ------
+        InputError
+            If an argument is out of range, or the examples are not found in the full data set.
         """
         whole = source if dataset is None else dataset
         return WeightedSampler(

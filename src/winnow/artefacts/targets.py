@@ -49,6 +49,24 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         Where they came from.
     seconds
         Time spent on making them, for the ledger.
+
+    Raises
+    ------
+    InputError
+        If there is not one finite target per example, or one is the zero vector.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> tgt = wn.relabel.Targets(["a", "b"], [[1.0, 0.0], [0.0, 2.0]])
+    >>> tgt.at(["b"]).tolist()
+    [[0.0, 2.0]]
+    >>> tgt.source(wn.open([[5.0], [6.0]], ids=["a", "b"]))
+    Source('arrays': 2 examples, table (1,), regression)
+    >>> sorted(tgt.shuffled(seed=1).values.tolist())
+    [[0.0, 2.0], [1.0, 0.0]]
+    >>> wn.relabel.Targets.load(tgt.save("targets.parquet"))
+    Targets(2 examples, 2 numbers each)
     """
 
     ids: NDArray[Any]
@@ -85,7 +103,23 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.values.tobytes())
 
     def at(self, ids: ArrayLike) -> NDArray[np.float32]:
-        """Targets of the examples with these ids, in the order given; an unknown id raises an error that names it."""
+        """Targets of the examples with these ids, in the order given.
+
+        Parameters
+        ----------
+        ids
+            One id or several.
+
+        Returns
+        -------
+        NDArray
+            One target per id.
+
+        Raises
+        ------
+        InputError
+            If an id is unknown; the message names it.
+        """
         asked = np.atleast_1d(np.asarray(ids))
         if asked.dtype.kind == self.ids.dtype.kind and asked.ndim == 1:
             # Called in every training step, so avoid `positions_of`, which would copy all ids each time.
@@ -96,7 +130,23 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         return self.values[positions_of(self.ids, asked, OWNER, order=np.arange(len(self)))]
 
     def source(self, source: Source) -> Source:
-        """The same examples as a regression source with these targets; every example must have one."""
+        """The examples of a source as a regression towards these targets.
+
+        Parameters
+        ----------
+        source
+            The examples; labels are not used.
+
+        Returns
+        -------
+        Source
+            The same examples with their targets as labels.
+
+        Raises
+        ------
+        InputError
+            If it is not a Source, or an example has no target.
+        """
         if not isinstance(source, Source):
             raise InputError(
                 f"source of Targets.source must be a Source (open it with wn.open); got {type(source).__name__}."
@@ -108,6 +158,21 @@ class Targets(Shown, Saved, kind="targets", layout=LAYOUT):
         """A control: the same targets, assigned to the examples at random.
 
         Training on these can only use the distribution of the targets, not which target belongs to which example.
+
+        Parameters
+        ----------
+        seed
+            Decides which example gets which target.
+
+        Returns
+        -------
+        Targets
+            For the same examples.
+
+        Raises
+        ------
+        InputError
+            If the seed is not a whole number from 0.
         """
         order = seeds.stream(seed, "shuffled targets").permutation(len(self))
         provenance = record("Targets.shuffled", {"seed": seed}, {"targets": self.provenance})

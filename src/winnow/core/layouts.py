@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count, takewhile
 from pathlib import Path
@@ -222,7 +223,8 @@ class Folder:
 
     def write(self, made: Saved, path: Path) -> Path:
         """Write every field."""
-        self.place(path).unlink(missing_ok=True)
+        with suppress(NotADirectoryError):  # the first write below says so in a sentence
+            self.place(path).unlink(missing_ok=True)
         about = entries(made, {*self.tables, self.parts})
         for name, table in self.tables.items():
             rows, columns = getattr(made, name), fields_of(_row(made, name))

@@ -2,23 +2,18 @@
 
 A decorator records what a method says about itself. Everything that lists methods, or looks one up, reads this
 registry and nothing else. It is filled from two sides: winnow's own rooms, imported by name when first needed, and
-anyone's package that names a module to import under the entry point group `winnow.plugins`:
-
-    [project.entry-points."winnow.plugins"]
-    my_package = "my_package.winnow_methods"
-
-A plugin that cannot be imported is left out with a warning; everything else works.
+anyone's package (`plugins`).
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast, get_args, overload
 
 from .errors import InputError, UnknownNameError
+from .plugins import load_plugins
 from .registration import (
     AGAIN,
     ALL_TASKS,
@@ -60,7 +55,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 KINDS: tuple[Kind, ...] = get_args(Kind)
-GROUP = "winnow.plugins"
 _ROOMS: dict[Kind, tuple[str, ...]] = {
     "signal": (
         "winnow.signals.dynamics",
@@ -76,7 +70,6 @@ _ROOMS: dict[Kind, tuple[str, ...]] = {
     "engine": ("winnow.engines",),
 }
 _known: dict[Kind, dict[str, Registration]] = {kind: {} for kind in KINDS}
-_plugins_loaded = False
 ONCE, LOOK = Cost(), Cost("look")
 
 
@@ -314,30 +307,7 @@ def _add(entry: Registration) -> None:
 
 def _filled(kind: Kind) -> dict[str, Registration]:
     """The table of a kind once its rooms and all plugins are imported; by name, so that core depends on no room."""
-    global _plugins_loaded
     for room in _ROOMS[kind]:
         importlib.import_module(room)
-    if not _plugins_loaded:
-        _plugins_loaded = True
-        for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
-            _load(point)
+    load_plugins(_known)
     return _known[kind]
-
-
-def _load(point: importlib.metadata.EntryPoint) -> None:
-    """Import a plugin; one that fails leaves nothing behind but a warning."""
-    before = {kind: dict(known) for kind, known in _known.items()}
-    try:
-        point.load()
-    except Exception as error:  # anyone's code: whatever it raises must not take winnow down
-        for kind, known in _known.items():
-            for name in [name for name, entry in known.items() if entry.package != "winnow"]:
-                if name not in before[kind]:
-                    del known[name]
-        owner = "an unknown package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
-        text = " ".join(str(error).split())
-        warnings.warn(
-            f"plugin {point.name!r} of {owner} is left out, it cannot be loaded ({type(error).__name__}: {text}); "
-            "everything else works",
-            stacklevel=5,
-        )

@@ -72,12 +72,27 @@ class Saved:
         -------
         Path
             Where it was written.
+
+        Raises
+        ------
+        StoreError
+            If nothing can be written there.
         """
         return self.layout.write(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file or folder.
+
+        Returns
+        -------
+        Self
+            An equal artefact.
 
         Raises
         ------

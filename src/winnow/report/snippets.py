@@ -92,7 +92,8 @@ def opening(source: Mapping[str, Any] | None) -> str:
     if source is None:
         return ""
     origin = source["origin"]
-    what = origin.get("builtin") or origin.get("path")
+    old = "digits" if origin.get("adapter") == "digits" else None  # winnow 0.1 recorded no `builtin`
+    what = origin.get("builtin") or old or origin.get("path")
     if not isinstance(what, str):
         return ""
     given: dict[str, Any] = {}

@@ -18,8 +18,10 @@ from ...artefacts.targets import Targets
 from ...core import checks
 from ...core.errors import InputError
 from ...core.files import fingerprint, plain
+from ...core.request import request
 from ...core.run import Run
 from ...models.identity import describe
+from ...sources.openable import Data
 from ...training import Feed, Recipe
 from ...training.recipe import recipe_of
 from .accelerator import Accelerator
@@ -79,7 +81,7 @@ class Pretrained:
 
 def accelerate(
     method: str | None,
-    source: Source,
+    source: Data,
     targets: Targets | None = None,
     recipe: Recipe | None = None,
     *,
@@ -96,6 +98,7 @@ def accelerate(
     start: Pretrained | State | None = None,
     out: Run | str | Path | None = None,
     device: str = "auto",
+    **opening: Any,
 ) -> Pretrained:
     """Pretrain a backbone without labels, first towards stored targets, then by a self-supervised method.
 
@@ -107,7 +110,7 @@ def accelerate(
     method
         `barlow_twins`, `byol`, `dino`, `moco`, `simclr`, `simsiam`, `swav` or `vicreg`; None trains stage 1 to the end.
     source
-        Images; labels are not used.
+        Images, a Source or anything that `wn.open` takes; labels are not used.
     targets
         From `relabel.targets`, matched by id; None for the method alone.
     recipe
@@ -144,6 +147,8 @@ def accelerate(
         were already passed are given to `at_checkpoint` again.
     device
         `auto` follows the recipe.
+    **opening
+        Keywords of `wn.open`, such as `limit=`.
 
     Returns
     -------
@@ -160,7 +165,6 @@ def accelerate(
         If a method is given and lightly is not installed.
     DivergedError
         If the loss stops being finite.
-        `auto` follows the recipe.
 
     Examples
     --------
@@ -172,6 +176,7 @@ def accelerate(
     >>> out.steps, out.features
     (3, 64)
     """
+    source = request(accelerate, locals()).source
     plan = _recipe(source, recipe, device)
     total = _steps(method, source, targets, plan, steps)
     stops = _stops(checkpoints, at_checkpoint, total)
@@ -219,9 +224,7 @@ def accelerate(
     )
 
 
-def _recipe(source: object, recipe: object, device: object) -> Recipe:
-    if not isinstance(source, Source):
-        raise InputError(f"source of {OWNER} must be a Source (open it with wn.open); got {type(source).__name__}.")
+def _recipe(source: Source, recipe: object, device: object) -> Recipe:
     if source.kind != "image" or len(source) < 2:
         raise InputError(f"source of {OWNER} must hold at least 2 images; {source.name!r} is {source!r}.")
     plan = RECIPE if recipe is None else recipe_of(OWNER, recipe)

@@ -24,16 +24,18 @@ from ...artefacts import Source, record
 from ...artefacts.soft_labels import SoftLabels
 from ...core import checks
 from ...core.errors import InputError, NotDefinedError, WinnowError
+from ...core.request import request
 from ...models import build, eval_mode
 from ...models.identity import describe
 from ...signals.embed import scaling_given, weights_of
+from ...sources.openable import Data
 from ...training import Feed, Recipe, predict
 
 __all__ = ["soft_labels"]
 
 
 def soft_labels(
-    source: Source,
+    source: Data,
     prior: torch.nn.Module | str,
     *,
     weights: str | Path | None = None,
@@ -43,6 +45,7 @@ def soft_labels(
     prior_seconds: float = 0.0,
     batch: int = 512,
     device: str = "auto",
+    **opening: Any,
 ) -> SoftLabels:
     """Compute a trained classifier's probabilities for every example, in eval mode, without augmentation.
 
@@ -51,7 +54,8 @@ def soft_labels(
     Parameters
     ----------
     source
-        The examples, with the classes of the classifier's outputs, in the same order.
+        The examples, a Source or anything that `wn.open` takes, with the classes of the classifier's outputs, in the
+        same order.
     prior
         A torch module, used with its current weights; or the name of a network, with its `weights`.
     weights
@@ -67,6 +71,8 @@ def soft_labels(
         Examples per forward pass.
     device
         Where to compute; `auto` uses a GPU if there is one.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
     Returns
     -------
@@ -82,13 +88,12 @@ def soft_labels(
 
     Examples
     --------
-    >>> import winnow as wn
-    >>> src = wn.open(([[0.0], [1.0], [2.0]], [0, 1, 1]))
-    >>> soft_labels(src, torch.nn.Linear(1, 2)).values.shape
+    >>> import torch, winnow as wn
+    >>> data = ([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> wn.relabel.soft_labels(data, torch.nn.Linear(1, 2)).values.shape
     (3, 2)
     """
-    if not isinstance(source, Source):
-        raise InputError(f"source of soft_labels must be a Source (open it with wn.open); got {type(source).__name__}.")
+    source = request(soft_labels, locals()).source
     if source.task != "classification":
         raise NotDefinedError(f"soft_labels needs classes; source {source.name!r} has none.")
     heat = checks.number("temperature", "soft_labels", temperature, low=0, open_low=True)
