@@ -131,8 +131,8 @@ def plan(
     >>> import numpy as np, winnow as wn
     >>> rows = np.arange(120.0).reshape(60, 2)
     >>> made = wn.plan((rows, rows[:, 0] / 3), recipe=wn.Recipe(epochs=1))
-    >>> made.method, made.advice[0]
-    ('difficulty+strata', 'Nothing is forecast: the target is a number, and the theory of pruning is about classes.')
+    >>> made.method, made.policy  # a regression target: a method and resources, no forecast
+    ('difficulty+strata', None)
     """
     request = ask(plan, locals())
     source, how = request.source, request.recipe

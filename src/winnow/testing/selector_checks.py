@@ -82,7 +82,7 @@ def _quotas_are_kept_exactly(name: str) -> None:
 
 
 def _no_balance_and_balance_zero_are_the_same(name: str) -> None:
-    assert np.array_equal(selected(name, size=30).ids, selected(name, size=30, balance=0).ids)
+    assert np.array_equal(selected(name, size=30, balance=None).ids, selected(name, size=30, balance=0).ids)
 
 
 def _same_seed_same_bytes(name: str) -> None:
