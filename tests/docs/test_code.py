@@ -1,4 +1,4 @@
-"""The code in README, CONTRIBUTING and docs/extend.md runs; it runs in processes of its own, because it registers methods."""
+"""The code in README, CONTRIBUTING and docs/extend.md runs, in separate processes because it registers methods."""
 
 from __future__ import annotations
 

@@ -50,10 +50,10 @@ class Cost:
     Parameters
     ----------
     time
-        Of a score or selector: `once` reads everything once and sorts, which takes negligible time; `n`, `n classes` and
-        `n kept` grow with the number of examples, the latter two also with the number of classes or of kept examples;
-        `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `look` is a forward pass
-        per example, `gradient` a separate backward pass per example.
+        Of a score or selector: `once` reads everything once and sorts, which takes negligible time; `n`, `n classes`
+        and `n kept` grow with the number of examples, the latter two also with the number of classes or of kept
+        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `look` is a
+        forward pass per example, `gradient` a separate backward pass per example.
     memory
         How many copies of the arrays it needs are in memory at the peak, besides the signals themselves.
     """
@@ -208,7 +208,7 @@ class Signal(Registration):
         hardness: NDArray[np.float64],
         rng: np.random.Generator,
     ) -> dict[str, NDArray[Any]]:
-        """Make up arrays of the declared shapes, for rehearsals and forecasts; without those that have an axis of length 0."""
+        """Make up arrays of the declared shapes, for rehearsals and forecasts; empty arrays are left out."""
         shapes = {name: layout.shape(sizes) for name, layout in self.arrays.items()}
         wanted = [name for name, shape in shapes.items() if all(shape)]
         if self.make_up is not None:

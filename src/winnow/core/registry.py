@@ -1,8 +1,8 @@
 """The one registry of signals, scores, selectors, sources, networks and engines.
 
 A decorator records what a method declares. Everything that lists methods or looks one up reads this registry and
-nothing else. It is filled by winnow's own rooms, imported when first needed, and by any package that names a module under
-the entry point group `winnow.plugins`:
+nothing else. It is filled by winnow's own rooms, imported when first needed, and by any package that names a module
+under the entry point group `winnow.plugins`:
 
     [project.entry-points."winnow.plugins"]
     my_package = "my_package.winnow_methods"

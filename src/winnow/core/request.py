@@ -62,7 +62,8 @@ class Parameter:
     help
         One line, for the command line.
     check
-        Takes name, owner and value; returns the valid value or raises. A None that the annotation allows is not checked.
+        Takes name, owner and value; returns the valid value or raises. A None that the annotation allows is not
+        checked.
     plain
         How a value is stored in settings and provenance; None leaves it out.
     option

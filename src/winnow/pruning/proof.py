@@ -33,7 +33,7 @@ __all__ = ["Proof", "prune_with_proof"]
 
 @dataclass(frozen=True)
 class Proof:
-    """A subset, the study that shows what it costs (None without labels), and the report, if there is a run directory."""
+    """A subset, the study that shows what it costs (None without labels), and the report (None without `out`)."""
 
     subset: Subset
     study: Study | None

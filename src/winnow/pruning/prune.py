@@ -58,14 +58,14 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. Returns the smallest subset that was
-        measured to stay within it, or everything if none does.
+        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. Returns the smallest subset that
+        was measured to stay within it, or everything if none does.
     method
         A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
     balance
-        Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there are
-        classes, otherwise None.
+        Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there
+        are classes, otherwise None.
     model, recipe, seeds
         How to observe: the network, its training, and the number of trainings or their seeds.
     validation
@@ -180,8 +180,8 @@ def _score(signals: Signals | None, request: Request, run: Run) -> Scores | None
     )
     if scores.reliability is not None and scores.reliability < UNRELIABLE:
         warnings.warn(
-            f"score {name!r} is unreliable here (rank correlation {scores.reliability:.2f} between halves of the seeds); "
-            "use more seeds or epochs, or another method",
+            f"score {name!r} is unreliable here (rank correlation {scores.reliability:.2f} between halves of the "
+            "seeds); use more seeds or epochs, or another method",
             stacklevel=4,
         )
     return scores

@@ -28,7 +28,9 @@ Tolerance = Annotated[
     float | None,
     number("Instead of --keep: how much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True),
 ]
-MethodName = Annotated[str, Parameter("A score, a selector, score+selector, each with (name=value) if wanted; or auto.")]
+MethodName = Annotated[
+    str, Parameter("A score, a selector, score+selector, each with (name=value) if wanted; or auto.")
+]
 
 
 @dataclass(frozen=True)

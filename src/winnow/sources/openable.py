@@ -110,7 +110,10 @@ Data = Annotated[
     ),
 ]
 MoreData = Annotated[
-    Any, Parameter("Validation data for --tolerance; if not given, a fifth of the data is held out.", plain=None, kind=str | None)
+    Any,
+    Parameter(
+        "Validation data for --tolerance; if not given, a fifth of the data is held out.", plain=None, kind=str | None
+    ),
 ]
 TestData = Annotated[
     Any,
