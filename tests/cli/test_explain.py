@@ -31,7 +31,7 @@ def test_people_and_programs_read_the_same(winnow: Winnow, someone: str) -> None
     assert found["id"] == someone
     assert len(found["same_way"]) == 3
     for one in found["same_way"]:
-        assert f"{one['id']}  {one['label']:<5}  {one['projection']:>10.3f}  {one['cosine']:>6.3f}" in said.out
+        assert f"{one['id']}  {one['label']:>5}  {one['projection']:>10.3f}  {one['cosine']:>6.3f}" in said.out
     assert found["provenance"]["parameters"]["recipe"]["epochs"] == 2
 
 
@@ -53,7 +53,7 @@ def test_without_an_id_it_explains_the_data_set(winnow: Winnow, tmp_path: Path) 
     said = winnow(*given)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("digits: mlp, trained on 120 examples of 10 classes.")
-    assert "Mean cosine of the pairs:" in said.out
+    assert "Mean cosine between classes:" in said.out
     assert said.out.endswith(f"page  {tmp_path / 'run' / 'explanation.html'}\n")
     found = winnow(*given, "--json").json
     assert found["winnow"] == "explanation of a data set"

@@ -105,7 +105,7 @@ def test_words_and_values(first: Explanation) -> None:
     text = str(first)
     assert text.startswith(f"Example {first.id} of digits:300, label 1. mlp, trained on 300 examples")
     assert all(one.id in text for one in (*first.same_way, *first.against))
-    assert f"{first.self_rank} of 300 from the largest" in text
+    assert f"rank {first.self_rank} of 300, largest first" in text
     values = first.values()
     assert values["winnow"] == "explanation"
     assert values["same_way"][0] == dataclasses.asdict(first.same_way[0])
@@ -113,7 +113,7 @@ def test_words_and_values(first: Explanation) -> None:
     assert ranked == sorted(ranked, reverse=True)
     assert all(f"{one.projection:>10.3f}  {one.cosine:>6.3f}" in text for one in first.same_way)
     nothing = dataclasses.replace(first, against=())
-    assert "  nothing" in str(nothing)
+    assert "\n  none\n" in str(nothing)
 
 
 def test_numbers_as_ids_and_own_networks() -> None:

@@ -286,7 +286,7 @@ def test_auto_becomes_a_name() -> None:
         ({"match_iterations": 2}, InputError, "match_iterations of estimate"),
         ({"seconds_per_example": 0.0}, InputError, "seconds_per_example of estimate"),
         ({"recipe": 3}, InputError, "recipe of estimate"),
-        ({"engine": "fast"}, InputError, "engine of estimate"),
+        ({"engine": "fast"}, UnknownNameError, "engine of estimate .fast."),
         ({"model": "mlpp"}, UnknownNameError, "network 'mlpp'"),
         ({"source": [1, 2]}, InputError, "source of estimate"),
         ({"source": rows(40, "regression")}, NotDefinedError, "el2n"),

@@ -102,7 +102,7 @@ def test_every_layer_and_the_long_way(kind):
     torch.manual_seed(0)
     model = Everything()
     x, y = torch.randint(0, 12, (5, 6)), torch.tensor([0, 1, 2, 1, 0])
-    with pytest.warns(UserWarning, match="by torch.func, which is as exact"):
+    with pytest.warns(UserWarning, match="by torch.func, which is exact"):
         found = gram(model, x, y, kind, dtype="float64")
     np.testing.assert_allclose(found, brute(kind, model, x, y, 3), rtol=1e-8, atol=1e-12)
 

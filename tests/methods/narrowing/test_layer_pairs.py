@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import winnow as wn
 from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
-from winnow.methods.moments import advise as advising
+from winnow.methods.moments.advise import KINKED, SMOOTH
 from winnow.methods.narrowing import find_pairs
 from winnow.methods.narrowing.steps import ELEMENTWISE
 
@@ -192,7 +192,7 @@ def test_a_hook_within_a_block_is_refused(part: str) -> None:
 
 
 def test_activations_are_smooth_or_kinked_as_advise_has_them() -> None:
-    for names_, smooth in ((advising.SMOOTH, True), (advising.KINKED, False)):
+    for names_, smooth in ((SMOOTH, True), (KINKED, False)):
         for name in set(names_) - {"smooth", "prelu"}:
             assert ELEMENTWISE[name.replace("_", "")] is smooth
 
