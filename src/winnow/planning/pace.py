@@ -13,7 +13,7 @@ import torch
 from ..artefacts import Source
 from ..core import registry
 from ..pruning.resolved_request import Request
-from ..signals.observation import Observation, Look
+from ..signals.observation import Look, Observation
 from ..training import Feed, Recipe, predict, train
 from ..training.recorder import Recorder
 from .comparison_cost import Half, comparing, halves_of

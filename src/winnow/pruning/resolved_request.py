@@ -29,7 +29,7 @@ Tolerance = Annotated[
     number("Instead of --keep: how much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True),
 ]
 MethodName = Annotated[
-    str, Parameter("A score, a selector, score+selector, each with (name=value) if wanted; or auto.")
+    str, Parameter("A score, a selector or score+selector, with parameters as in el2n(epoch=3); or auto.")
 ]
 
 
