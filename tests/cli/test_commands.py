@@ -16,7 +16,7 @@ from tests.cli.conftest import Said, installed
 from winnow.cli import _run, app
 from winnow.core import registry
 
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
@@ -229,7 +229,7 @@ def test_ctrl_c_is_said_in_one_line(winnow: Winnow, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("winnow.core.registry.listing", stopped)
     said = winnow("methods")
     assert (said.code, said.out) == (130, "")
-    assert said.err == "winnow: stopped; finished steps are kept, give the same command again to go on.\n"
+    assert said.err == "winnow: stopped; finished steps are kept; run the same command again to resume.\n"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_two_files_of_one_name_are_told_apart_or_refused(winnow: Winnow, run: Pa
         assert winnow("select", "random", str(run), "--size", "20", "--seed", str(number), "--out", str(file)).code == 0
     typed = ["evaluate", "digits", *SHORT, "--seeds", "1", "--out", str(tmp_path / "study")]
     said = winnow(*typed, "--subset", str(files[0]), "--subset", str(files[1]))
-    assert (said.code, said.err) == (2, "winnow: --subset names 's' twice; tell them apart as name=file.\n")
+    assert (said.code, said.err) == (2, "winnow: --subset has the name 's' twice; use name=file to tell them apart.\n")
     said = winnow(*typed, "--subset", f"one={files[0]}", "--subset", f"two={files[1]}", "--json")
     assert {row["arm"] for row in said.json["table"]} >= {"one", "two", "full"}
 

@@ -119,7 +119,7 @@ def test_a_second_winnow_is_refused_and_ctrl_c_leaves_a_run_that_goes_on(
     )
     assert stopped.code == 130
     assert stopped.out == ""
-    assert stopped.err == "winnow: stopped; finished steps are kept, give the same command again to go on.\n"
+    assert stopped.err == "winnow: stopped; finished steps are kept; run the same command again to resume.\n"
     assert not (run / "study" / "study.json").exists()
     resumed(processes, run, whole[0])
 

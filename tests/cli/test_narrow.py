@@ -59,7 +59,7 @@ def test_narrow_writes_what_the_library_makes(winnow: Winnow, wide: Path, tmp_pa
         ("WIDE --model mlp --width 20", "weights of network 'mlp' do not fit it"),
         ("nowhere.safetensors --model mlp --width 20", "there is no file"),
         ("WIDE HOW --width 20 --dims all", "at least 60 (all that differ) for layer 'linear1'"),
-        ("WIDE HOW --width many --dims 3", "--width must be a count, a fraction, or LAYER=either; got 'many'"),
+        ("WIDE HOW --width many --dims 3", "--width must be a count, a fraction, or LAYER=value; got 'many'"),
         ("WIDE HOW --width linear1=20 --width 30", "--width must be one number, or LAYER=number each time"),
         ("WIDE HOW --width linaer1=20", "nearest: 'linear1'"),
         ("WIDE HOW --width 20 --dims most", "dims of narrow"),

@@ -57,7 +57,7 @@ def test_proxy_says_and_keeps_what_the_library_finds(winnow: Winnow, files: tupl
         ([*SPACE, "--test", "choose=digits", "--test", "judge=digits"], "must be different data"),
         ([*SPACE, "--network", "mlpp"], "mlpp"),
         ([*SPACE, "--match-iterations", 3], "--match-iterations must be"),
-        ([*SPACE, "first=nowhere.parquet"], "SUBSET names 'first' twice"),
+        ([*SPACE, "first=nowhere.parquet"], "SUBSET has the name 'first' twice"),
         ([*SPACE, "nowhere.parquet"], "nowhere.parquet"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The code in README and CONTRIBUTING runs; it runs in processes of its own, because it registers methods."""
+"""The code in README, CONTRIBUTING and docs/extend.md runs, in separate processes because it registers methods."""
 
 from __future__ import annotations
 
@@ -84,6 +84,30 @@ else:
     raise AssertionError("a broken file was accepted")
 """
 
+EXTENSIONS = """
+from pathlib import Path
+import winnow as wn
+from winnow import testing
+
+testing.check_score("learning_time")
+testing.check_selector("middle")
+testing.check_signal("dimmed_loss")
+Path("few.svm").write_text("\\n".join(f"{k % 2} 1:{k} 2:{k * k % 7}" for k in range(20)))
+testing.check_source(lambda: wn.open("few.svm"))
+source = wn.open("few.svm")
+assert (len(source), source.classes, source.origin["adapter"]) == (20, ("0", "1"), "svmlight")
+method = "learning_time(skip=1)+middle(centre=0.4)"
+short = {"model": "mlp", "recipe": wn.Recipe(epochs=3, batch=8), "engine": wn.Local(workers=1)}
+assert len(wn.prune("few.svm", keep=0.5, method=method, **short)) == 10
+Path("bad.svm").write_text("0 one:two")
+try:
+    wn.open("bad.svm")
+except DataError as error:
+    assert "bad.svm cannot be read as svmlight" in str(error)
+else:
+    raise AssertionError("a broken file was accepted")
+"""
+
 
 def run(code: str, folder: Path) -> str:
     """What a script prints when run elsewhere, with the repository's tests at hand and no data set."""
@@ -126,6 +150,12 @@ def test_the_examples_of_contributing(tmp_path: Path) -> None:
     for number, code in enumerate((score + SCORE, selector + SELECTOR, adapter + ADAPTER)):
         (folder := tmp_path / str(number)).mkdir()
         run(code, folder)
+
+
+def test_the_methods_of_the_page_about_extensions(tmp_path: Path) -> None:
+    pieces = blocks("docs/extend.md")
+    assert len(pieces) == 4
+    run("\n".join([*pieces, EXTENSIONS]), tmp_path)
 
 
 def test_the_scripts_in_examples_are_short_and_say_what_they_do() -> None:

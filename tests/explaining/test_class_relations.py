@@ -220,7 +220,7 @@ def test_an_example_outside_the_draw_has_a_network_of_its_own(tmp_path: Path, mo
     assert len(list((tmp_path / "run" / "networks").glob("*.safetensors"))) == 3
 
 
-@pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+@pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 def test_the_report_of_a_pruning_by_lpntk_has_the_section(tmp_path: Path) -> None:
     source = wn.open("digits", limit=200)
     how = {"model": "mlp", "recipe": wn.Recipe(epochs=2, batch=32), "seeds": 2, "proof_seeds": 2}

@@ -105,4 +105,4 @@ def test_memory_counts_the_copies_of_the_features() -> None:
 
 def test_the_plan_of_a_real_source_says_it_too() -> None:
     source = wn.open("digits", limit=100)
-    assert "to choose" in quick(source, "lpntk_head_only").sentences()[0]
+    assert "to select" in quick(source, "lpntk_head_only").sentences()[0]

@@ -84,7 +84,7 @@ def test_random_is_advised_without_itself_beside_it() -> None:
     first, second = advice("random", 0.4)
     assert "a random part, 40%" in first
     assert first.count("80.0") == 1
-    assert "No ranking is forecast to do clearly better" in second
+    assert "No ranking is forecast to be clearly better" in second
     assert "70%" not in second
     for given in ({"missed": True}, {"verdict": dataclasses.replace(SURE, ranks=False)},
                   {"verdict": dataclasses.replace(SURE, instead={0.5: "random"})}):  # fmt: skip
@@ -100,7 +100,7 @@ def test_keeping_everything_says_what_was_expected_of_it() -> None:
 
 def test_no_learning_is_no_advice() -> None:
     (said,) = advice(verdict=dataclasses.replace(SURE, learns=False))
-    assert said.startswith("Nothing is advised")
+    assert said.startswith("No advice")
     assert all(word in said for word in ("125", "61.0", "1,000", "60.0"))
 
 
@@ -110,7 +110,7 @@ def test_no_learning_is_no_advice() -> None:
         ({"verdict": dataclasses.replace(SURE, instead={0.5: "hard"})}, "contradicts"),
         ({"verdict": dataclasses.replace(SURE, instead={0.5: "hard"}), "missed": True}, "contradicts"),
         ({"verdict": dataclasses.replace(SURE, ranks=False)}, "only random subsets"),
-        ({"missed": True}, "only where the pilot came out as forecast"),
+        ({"missed": True}, "only where the forecast was right"),
         ({"own": False}, "linear student"),
     ],
 )

@@ -21,7 +21,7 @@ ONE = Local(workers=1)
 TINY = wn.Recipe(epochs=2, batch=64)
 
 # Trainings here are too short for scores to be reliable.
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 
 def quick(source: wn.Source, method: str, **options: Any) -> Resources:

@@ -14,7 +14,7 @@ from winnow.engines import Local
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 
 def table() -> pa.Table:

@@ -17,7 +17,7 @@ from winnow.signals.observe_run import observe_run
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 
 def proof(source: wn.Source, keep: float | None = 0.5, **options: Any) -> Proof:

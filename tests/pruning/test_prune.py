@@ -16,7 +16,7 @@ QUICK = wn.Recipe(epochs=3, batch=16)
 ONE = Local(workers=1)
 
 # Trainings here are too short for scores to be reliable; that this is said is tested below.
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 
 def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Subset:
@@ -129,7 +129,7 @@ def test_provenance_holds_versions_seeds_parameters_and_fingerprints() -> None:
 def test_a_score_that_hardly_agrees_with_itself_is_pointed_out() -> None:
     rng = np.random.default_rng(0)
     source = wn.open((rng.normal(size=(60, 4)), rng.integers(0, 2, 60)))
-    with pytest.warns(UserWarning, match="score 'aum' hardly agrees with itself here .*more seeds or epochs"):
+    with pytest.warns(UserWarning, match="score 'aum' is unreliable here .*more seeds or epochs"):
         prune(source, 0.5, recipe=wn.Recipe(epochs=1, batch=60, lr=1e-6))
 
 

@@ -104,6 +104,6 @@ def test_bad_requests_are_refused(options: dict, words: str) -> None:
         wn.embed(digits(30), **options)
 
 
-def test_only_a_source_is_embedded() -> None:
-    with pytest.raises(InputError, match="open it with"):
-        wn.embed(np.zeros((3, 2)))
+def test_what_cannot_be_opened_is_refused() -> None:
+    with pytest.raises(InputError, match="source of embed"):
+        wn.embed({1, 2})

@@ -10,7 +10,7 @@ from studies.influence import search
 from studies.parts import Asked
 from studies.shelf import Shelf
 
-pytestmark = pytest.mark.filterwarnings("ignore:score .* hardly agrees with itself")
+pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 TRUTH = [0.5, 0.6, 0.7, 0.8]
 BACKWARDS, SWAPPED = TRUTH[::-1], [0.5, 0.6, 0.8, 0.7]

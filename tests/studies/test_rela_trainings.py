@@ -99,7 +99,7 @@ def test_the_clock_counts_neither_imports_nor_probes(asked, monkeypatch):
     step = Pretraining.step
     monkeypatch.setattr(Pretraining, "step", lambda self: (now.__setitem__(0, now[0] + 1.0), step(self))[1])
     made = trainings.trained(asked("methods").shelf, "mnist", SMALL, 0, Arm("simsiam"))
-    assert order[:2] == ["winnow.methods.relabel.lightly_methods", "clock"]
+    assert order.index("winnow.methods.relabel.lightly_methods") < order.index("clock")
     assert made["seconds"] == [3.0, 6.0]
 
 

@@ -222,12 +222,10 @@ def test_lightning_refuses_what_does_not_fit(tmp_path: Path) -> None:
         fitted(tmp_path, [ForLightning(rec)])
 
 
-@pytest.mark.parametrize(
-    ("module", "library"), [("hf_callback", "transformers"), ("lightning_callback", "pytorch_lightning")]
-)
+@pytest.mark.parametrize(("module", "library"), [("hf_trainer", "transformers"), ("lightning", "pytorch_lightning")])
 def test_a_missing_trainer_is_named(module: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (library, "lightning.pytorch"):
         monkeypatch.setitem(sys.modules, name, None)  # what makes an import fail
-    monkeypatch.delitem(sys.modules, f"winnow.training.{module}")
+    monkeypatch.delitem(sys.modules, f"winnow.training.integrations.{module}")
     with pytest.raises(MissingDependencyError, match=f"needs {library.replace('_', '-')}; install it with: pip"):
-        importlib.import_module(f"winnow.training.{module}")
+        importlib.import_module(f"winnow.training.integrations.{module}")

@@ -1,7 +1,7 @@
-"""The command line: each command opens, calls one function and prints.
+"""The command line: each command opens its data, calls one function and prints the result.
 
-A `WinnowError` becomes one line on stderr and exit code 2; Ctrl-C leaves a run that goes on when the same
-command is given again, and exit code 130.
+A `WinnowError` becomes one line on stderr and exit code 2. After Ctrl-C the exit code is 130, and the same command
+resumes the run.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .command import Group
 
 __all__ = ["app", "main"]
 
-UsageError: type[Any] = typer.BadParameter.__mro__[2]  # typer's base of all usage errors, which it does not export
+UsageError: type[Any] = typer.BadParameter.__mro__[2]  # base class of typer's usage errors, which typer does not export
 
-STOPPED = 130  # the exit code of a process that Ctrl-C ended
+STOPPED = 130  # the usual exit code after Ctrl-C
 
 app = typer.Typer(
     name="winnow",
@@ -61,7 +61,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
     """Train on less data, and prove what it costs."""
@@ -77,7 +77,7 @@ def _run(arguments: list[str] | None) -> int:
     try:
         with shown():
             outcome = app(args=arguments, prog_name="winnow", standalone_mode=False)
-        if outcome != STOPPED:  # the code that typer turns Ctrl-C into
+        if outcome != STOPPED:  # what typer returns after Ctrl-C
             return outcome if isinstance(outcome, int) else 0
     except WinnowError as error:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
@@ -87,5 +87,5 @@ def _run(arguments: list[str] | None) -> int:
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         pass
-    print("winnow: stopped; finished steps are kept, give the same command again to go on.", file=sys.stderr)
+    print("winnow: stopped; finished steps are kept; run the same command again to resume.", file=sys.stderr)
     return STOPPED

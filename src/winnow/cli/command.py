@@ -4,9 +4,9 @@
     def prune(call: Call, as_json: o.Json = False) -> None:
         proof = call()
 
-The function gets the call that the options describe, and prints what comes of it. Parameters of its own are options
-too: more of them, or others in place of the verb's. The verb is imported when a command's options are needed, so that
-`winnow --help` loads nothing heavy.
+The function gets the call that the options describe, and prints the result. Its own parameters are options too: in
+addition to the options of the verb, or in place of them. The verb is imported when the options of a command are needed,
+so that `winnow --help` loads nothing heavy.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Call:
     spelled: Mapping[str, str] = field(default_factory=dict)  # the options that open data
 
     def __call__(self, *positional: Any, **more: Any) -> Any:
-        """Call it, with what the options do not say."""
+        """Call the verb, with further arguments that are not options."""
         data = () if self.what is None else (self.what,)
         return self.verb(*data, *positional, **{**self.keywords, **self.opening, **more})
 
     def data_words(self) -> list[str]:
-        """The data and how they are opened, as words of a command line."""
+        """Return the data and the options that open it, as words of a command line."""
         pairs = ((self.spelled[name], str(value)) for name, value in self.opening.items())
         return [str(self.what), *(word for pair in pairs for word in pair)]
 
@@ -57,7 +57,7 @@ class Option:
     key: str  # unique in the command
     owner: str
     declared: Declared
-    group: str = ""  # the parameter of the verb that it helps to make, if not one itself
+    group: str = ""  # the parameter of the verb that it helps to make, if it is not a parameter itself
 
     @property
     def spelled(self) -> str:
@@ -65,7 +65,7 @@ class Option:
         return "--" + ((note and note.option) or self.declared.name).replace("_", "-")
 
     def parameter(self) -> inspect.Parameter:
-        """As typer wants it."""
+        """Return the option as a parameter for typer."""
         note = self.declared.parameter
         assert note is not None
         if note.opens:
@@ -73,13 +73,13 @@ class Option:
         kind = note.kind or self.declared.annotation
         several = get_origin(kind) is list or any(get_origin(part) is list for part in get_args(kind))
         default = None if several else self.declared.default
-        panel = f"Options of the {self.group}" if self.group else None
+        panel = f"{self.group.capitalize()} options" if self.group else None
         info = typer.Option(self.spelled, help=note.help, rich_help_panel=panel)
         return _parameter(self.key, kind | None if several else kind, info, default)
 
 
 class Options:
-    """All options of a verb, and how their values become a call."""
+    """All options of a verb, and the call that their values describe."""
 
     def __init__(self, verb: Callable[..., Any], owner: str, own: Mapping[str, inspect.Parameter]) -> None:
         self.verb, self.owner, self.own = verb, owner, own
@@ -99,7 +99,7 @@ class Options:
                         yield Option(f"{name}_{inner}", note.owner, part, name)
 
     def parameters(self) -> list[inspect.Parameter]:
-        """The parameters of the command: data, its own, the verb's, --set and --json."""
+        """Return the parameters of the command: data, its own, those of the verb, --set and --json."""
         order = [name for name, one in declared(self.verb).items() if not (one.parameter and one.parameter.opens)]
         place = {option.key: option.group or option.declared.name for option in self.found}
         rest = [option.parameter() for option in self.found if option.key != "data"]
@@ -112,7 +112,7 @@ class Options:
         return [*first, *rest, *last, *(one for name, one in self.own.items() if name == "as_json")]
 
     def names(self, values: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-        """What messages call the parameters that have options."""
+        """Return the names of the options, for messages about their parameters."""
         owners = [word.format(**values) for word in self.owner.split("|")]
         found = {(owner, name): _typed(one) for name, one in self.own.items() for owner in owners}
         for option in self.found:
@@ -121,7 +121,7 @@ class Options:
         return found
 
     def call(self, values: Mapping[str, Any]) -> Call:
-        """The call that the values of the options describe."""
+        """Return the call that the values of the options describe."""
         given: dict[str, dict[str, Any]] = {}
         keywords: dict[str, Any] = {}
         spelled: dict[str, str] = {}
@@ -150,10 +150,10 @@ class Options:
 
 
 class _Flags:
-    """Shows a flag as a flag, without the word for the type of a value it does not take."""
+    """Show flags without a value type, because they take no value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """All parameters, the help option included."""
+        """Return all parameters, including the help option."""
         found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for one in found:
             if getattr(one, "is_flag", False):
@@ -162,11 +162,11 @@ class _Flags:
 
 
 class Group(_Flags, TyperGroup):
-    """The commands together."""
+    """The group of all commands."""
 
 
 class PlainCommand(_Flags, TyperCommand):
-    """A command with options of its own only."""
+    """A command whose options do not come from a verb."""
 
 
 class VerbCommand(PlainCommand):
@@ -191,23 +191,23 @@ class VerbCommand(PlainCommand):
 
     @params.setter
     def params(self, value: list[Any]) -> None:
-        """Nothing: they are the verb's."""
+        """Do nothing: the options come from the verb."""
 
 
 def command(
     home: str, examples: str, *, owner: str | None = None
 ) -> Callable[[Handler], Callable[[typer.Typer], None]]:
-    """Make a command of a verb; what comes back adds it to an app.
+    """Make a command from a verb; returns a function that adds it to an app.
 
     Parameters
     ----------
     home
-        Where the verb is, as `module:function` below winnow.
+        The verb, as `module:function` below winnow.
     examples
-        What to show after the options.
+        Text to show after the options.
     owner
-        What messages of the library call the verb; the command's name if not given. May name several, with `|` between,
-        and the command's arguments in braces.
+        Name of the verb in messages of the library; the name of the command if not given. May hold several names,
+        separated by `|`, and arguments of the command in braces.
     """
 
     def register(handler: Handler) -> Callable[[typer.Typer], None]:
@@ -228,7 +228,7 @@ def command(
 
 
 def _function(handler: Handler, verb: Callable[..., Any], owner: str) -> Callable[..., None]:
-    """The function that typer calls, with the parameters it is to have."""
+    """Return the function that typer calls, with the right parameters."""
     _, *more = inspect.signature(handler, eval_str=True).parameters.values()
     own = {one.name: one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in more}
     found = Options(verb, owner, own)
@@ -243,7 +243,7 @@ def _function(handler: Handler, verb: Callable[..., Any], owner: str) -> Callabl
 
 
 def _typed(one: inspect.Parameter) -> str:
-    """What an option or argument of a command's own is called."""
+    """Return the name of one of the command's own options or arguments, as typed."""
     argument = any(isinstance(note, typer.models.ArgumentInfo) for note in get_args(one.annotation))
     return one.name.upper() if argument else f"--{one.name.replace('_', '-')}"
 

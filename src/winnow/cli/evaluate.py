@@ -1,4 +1,4 @@
-"""winnow evaluate: retrain on subsets, on random ones of the same size and on everything."""
+"""winnow evaluate: retrain on subsets, on random subsets of the same size and on everything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Examples:
 
     winnow evaluate fashion-mnist --subset runs/fashion/rank.parquet --seeds 10 --out runs/study
 
-The second runs only the five seeds that are missing.
+The second command runs only the five missing seeds.
 """
 
 
@@ -25,10 +25,12 @@ The second runs only the five seeds that are missing.
 def evaluate(
     call: Call,
     subset: Annotated[list[str], typer.Option(help="A subset file, or name=file; may be given several times.")],
-    out: Annotated[Path, typer.Option(help="Run directory; adding seeds or subsets runs only what is missing.")],
+    out: Annotated[
+        Path, typer.Option(help="Run directory; with more seeds or subsets, only the missing trainings run.")
+    ],
     as_json: o.Json = False,
 ) -> None:
-    """Retrain on subsets, on random ones of the same size and on everything, and compare."""
+    """Retrain on subsets, on random subsets of the same size and on everything, and compare."""
     from ..report import write_run_report
 
     arms, costs = o.subsets(subset, "--subset")

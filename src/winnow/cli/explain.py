@@ -1,4 +1,4 @@
-"""winnow explain: what an example is interchangeable with and what it contradicts; how the classes of data relate."""
+"""winnow explain: what an example is learned together with, and against; how classes relate; label issues."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ Examples:
 def explain(
     call: Call,
     id: Annotated[
-        str | None, typer.Argument(help="The id of an example, as other commands write it; the data set if not given.")
+        str | None,
+        typer.Argument(
+            help="Id of an example, as in the output of other commands; explains the data set if not given."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Run directory for the result as JSON and as a page; keeps the network, for other ids too."),
+        typer.Option(help="Run directory for the result, as JSON and as a page; keeps the network for later calls."),
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Train once and say what an example is learned together with, what against, and whether its label fits.
+    """Train once and show what an example is learned together with, what against, and whether its label fits.
 
-    Without an id: how the classes relate, and which labels look wrong.
+    Without an id, show how the classes relate and which labels look wrong.
     """
     from ..explaining.explain import page_name
 

@@ -1,4 +1,4 @@
-"""winnow methods: everything that is registered, by winnow or by another package."""
+"""winnow methods: list everything registered by winnow or another package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def methods(as_json: o.Json = False) -> None:
-    """List signals, scores, selectors, sources, networks and engines: what each needs, what it is, who proposed it."""
+    """List signals, scores, selectors, sources, networks and engines: what each is, what it needs, who proposed it."""
     from ..artefacts import Table
     from ..core.registry import KINDS, listing
 
@@ -45,7 +45,7 @@ def methods(as_json: o.Json = False) -> None:
 
 
 def _plain(entry: Registration) -> dict[str, Any]:
-    """What a program may want to know."""
+    """Return the full entry, for JSON."""
     from ..core.registration import Signal
 
     cost = entry.cost_of({})

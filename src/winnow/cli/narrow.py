@@ -21,11 +21,11 @@ Examples:
 
     winnow narrow wide.safetensors --model mlp --width 0.25 --order 1 --dims 20 --fold --out plain.safetensors
 
-A file that was not folded is loaded with `winnow.narrowing.restore`, which takes the wide network and the file's
-tensors, and trains on as the wide network would. A folded one is the weights of a plain network of the new widths.
+Load the file with `winnow.narrowing.restore`, which takes the wide network and the tensors of the file; the result
+trains like the wide network. With --fold, the file holds the weights of a plain network of the new widths.
 """
 HEADS = {
-    "first": "behind",
+    "first": "layer",
     "before": "width",
     "after": "now",
     "order": "order",
@@ -44,36 +44,42 @@ def register(app: typer.Typer) -> None:
 
 
 def narrow(
-    weights: Annotated[Path, typer.Argument(help="Weights of the wide network: safetensors, or torch's own file.")],
-    model: Annotated[str, typer.Option(help="The network they belong to, as --model of other commands.")],
+    weights: Annotated[Path, typer.Argument(help="Weights of the wide network: a safetensors or torch file.")],
+    model: Annotated[str, typer.Option(help="The network of these weights, as for --model of other commands.")],
     width: Annotated[
         list[str],
-        typer.Option(help="Neurons to keep: a count, a fraction, or LAYER=either; may be given several times."),
+        typer.Option(help="Neurons to keep: a count, a fraction, or LAYER=value; may be given several times."),
     ],
-    classes: Annotated[int, typer.Option(help="Outputs of the network.")] = 10,
+    classes: Annotated[int, typer.Option(help="Number of outputs of the network.")] = 10,
     shape: Annotated[
-        str | None, typer.Option(help="Shape of one example, such as 1,28,28; the network's own if not given.")
+        str | None,
+        typer.Option(help="Shape of one example, such as 1,28,28; the usual one of the network if not given."),
     ] = None,
     order: Annotated[
-        int | None, typer.Option(help="Highest order of moments to match; as advised if not given.")
+        int | None, typer.Option(help="Highest order of moments to match; chosen for you if not given.")
     ] = None,
     dims: Annotated[
-        str, typer.Option(help="Match moments in this many directions; auto takes as many as fit, all takes all.")
+        str,
+        typer.Option(
+            help="Number of directions in which moments are matched: auto (as many as fit), all, or a number."
+        ),
     ] = "auto",
     layers: Annotated[
-        list[str] | None, typer.Option("--layer", help="Narrow behind this layer only; may be given several times.")
+        list[str] | None, typer.Option("--layer", help="Narrow only after this layer; may be given several times.")
     ] = None,
-    dropout: Annotated[str, typer.Option(help="Where dropout stands between: refuse, keep or off.")] = "refuse",
-    data: Annotated[str | None, typer.Option(help="Data to measure the change of the outputs on.")] = None,
+    dropout: Annotated[
+        str, typer.Option(help="What to do with dropout between two layers: refuse, keep or off.")
+    ] = "refuse",
+    data: Annotated[str | None, typer.Option(help="Data on which to measure how much the outputs change.")] = None,
     fold: Annotated[bool, typer.Option("--fold", help="Fold the counts into the weights, for export.")] = False,
-    out: Annotated[Path, typer.Option(help="Where to write the narrow weights, as safetensors.")] = Path(
+    out: Annotated[Path, typer.Option(help="File for the narrow weights, as safetensors.")] = Path(
         "narrow.safetensors"
     ),
     seed: o.Seed = 0,
     set_: o.Set = None,
     as_json: o.Json = False,
 ) -> None:
-    """Make the hidden layers of a trained network narrower; --set gives options of the network, such as hidden."""
+    """Make the hidden layers of a trained network narrower; --set passes options of the network, such as hidden."""
     from ..artefacts import Table
     from ..methods.narrowing import fold as folded
     from ..methods.narrowing import narrow as narrowed
@@ -98,14 +104,14 @@ def narrow(
     said.append(f"{certificate.parameters_before:,} parameters before, {certificate.parameters_after:,} now")
     if certificate.output_change is not None:
         said.append(
-            f"outputs changed by {certificate.output_change:.3g} of their size; with neurons taken at random it would "
-            f"be {certificate.random_change:.3g}"
+            f"relative change of the outputs: {certificate.output_change:.3g}; with randomly chosen neurons: "
+            f"{certificate.random_change:.3g}"
         )
     typer.echo("\n".join([*said, f"weights  {out}"]))
 
 
 def _widths(texts: list[str]) -> int | float | dict[str, int | float]:
-    """One number for all, or numbers by the name of a layer."""
+    """Return one number for all layers, or numbers by layer name."""
     pairs = [text.rpartition("=") for text in texts]
     if len(pairs) == 1 and not pairs[0][1]:
         return _number(texts[0])
@@ -118,7 +124,7 @@ def _number(text: str) -> int | float:
     try:
         return int(text) if text.isdigit() else float(text)
     except ValueError:
-        raise InputError(f"--width must be a count, a fraction, or LAYER=either; got {text!r}.") from None
+        raise InputError(f"--width must be a count, a fraction, or LAYER=value; got {text!r}.") from None
 
 
 def _shape(text: str | None) -> tuple[int, ...] | None:
@@ -129,7 +135,7 @@ def _shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def _example(what: str) -> Any:
-    """A few examples, scaled as training scales them."""
+    """Return a few examples, scaled as in training."""
     import numpy as np
 
     from ..sources.open import open as open_source

@@ -1,4 +1,4 @@
-"""winnow observe: train a few times and record what each example does."""
+"""winnow observe: train and record what each example does."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Examples:
 @command("signals.observe_run:observe_run", EXAMPLES)
 def observe(
     call: Call,
-    out: Annotated[Path, typer.Option(help="Run directory; the same command continues there.")],
+    out: Annotated[Path, typer.Option(help="Run directory; the same command resumes there.")],
     as_json: o.Json = False,
 ) -> None:
-    """Train a few times and record what each example does, into RUN/signals.safetensors."""
+    """Train, once per seed, and record what each example does in OUT/signals.safetensors."""
     signals = call(out)
     arrays = {name: list(values.shape) for name, values in sorted(signals.arrays.items())}
     if as_json:

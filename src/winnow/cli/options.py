@@ -15,15 +15,15 @@ from ..core.files import plain
 if TYPE_CHECKING:
     from ..artefacts import Signals, Subset
 
-Seed = Annotated[int, typer.Option(help="Decides everything random.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def parameters(given: list[str] | None, taken: Mapping[str, str]) -> dict[str, Any]:
-    """`name=value` pairs; numbers, true, false and null are read as JSON, the rest as words.
+    """Return `name=value` pairs as a mapping; numbers, true, false and null are read as JSON, the rest as text.
 
-    `taken` are the names that have an option of their own, and that option.
+    `taken` maps the names that have their own option to that option.
     """
     found: dict[str, Any] = {}
     for pair in given or []:
@@ -40,12 +40,12 @@ def parameters(given: list[str] | None, taken: Mapping[str, str]) -> dict[str, A
 
 
 def say_json(value: Mapping[str, Any]) -> None:
-    """Print one JSON object; what is not a number is null."""
+    """Print one JSON object; NaN and infinity become null."""
     typer.echo(json.dumps(plain(value), indent=1))
 
 
 def observed(run: Path) -> Signals:
-    """What winnow observe recorded in a run."""
+    """Load what winnow observe recorded in a run."""
     from ..artefacts import Signals
 
     if not (run / "signals.safetensors").exists():
@@ -54,7 +54,7 @@ def observed(run: Path) -> Signals:
 
 
 def subsets(texts: list[str], option: str) -> tuple[dict[str, Subset], dict[str, dict[str, float]]]:
-    """Subsets of files by name, and what each cost to find where its run says so."""
+    """Load subsets from files, by name, and the cost of finding each, if its run recorded it."""
     from ..artefacts import Subset
     from ..artefacts.ledger import costs_of
     from ..sources.openable import named_values

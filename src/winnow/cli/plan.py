@@ -1,4 +1,4 @@
-"""winnow plan: what to keep, how far, and what to expect, before anything is spent."""
+"""winnow plan: what to keep, how much, and what to expect, before you spend anything."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Examples:
 def plan(
     call: Call,
     out: Annotated[
-        Path | None, typer.Option(help="Directory for plan.json, plan.png and the pilot, which continues there.")
+        Path | None, typer.Option(help="Directory for plan.json, plan.png and the pilot, which resumes there.")
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Forecast what to keep, how far and at what accuracy and cost; an estimate that says how far to trust it."""
+    """Forecast which examples to keep, how many, and the accuracy and cost; says how far to trust the forecast."""
     made = call(called=shlex.join(call.data_words()), out=out)
     if as_json:
         o.say_json(made.values())

@@ -16,9 +16,9 @@ Examples:
     winnow proxy fashion-mnist runs/fashion/influence.parquet --out runs/proxy
 
     winnow proxy fashion-mnist mine=runs/fashion/rank.parquet --network mlp --network lenet5 --network convnet:width=16
-    --seeds 5 --out runs/proxy
+    --out runs/proxy
 
-The second searches three networks instead of the 36 small ones, under five seeds.
+The second command searches three networks instead of the 36 small ones.
 """
 
 
@@ -26,14 +26,18 @@ The second searches three networks instead of the 36 small ones, under five seed
 def proxy(
     call: Call,
     subset: Annotated[list[str], typer.Argument(help="Subset files, or name=file.")],
-    out: Annotated[Path, typer.Option(help="Run directory; adding networks, seeds or subsets runs what is missing.")],
+    out: Annotated[
+        Path, typer.Option(help="Run directory; with more networks, seeds or subsets, only the missing trainings run.")
+    ],
     test: Annotated[
         list[str] | None,
-        typer.Option(help="Test data, halved; or choose=data and judge=data; the data's own test split if not given."),
+        typer.Option(
+            help="Test data, to be halved; or choose=data and judge=data; the test split of the data if not given."
+        ),
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Train a space of networks on small sets and on the full data, and say how alike both rank them."""
+    """Train a space of networks on small sets and on the full data, and compare the two rankings."""
     from ..artefacts.proxy_study import CHOOSE, JUDGE
     from ..sources.openable import named_values
 

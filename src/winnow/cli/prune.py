@@ -24,10 +24,10 @@ Examples:
 @command("pruning.proof:prune_with_proof", EXAMPLES)
 def prune(
     call: Call,
-    out: Annotated[Path, typer.Option(help="Run directory; the same command continues there.")] = Path("runs/prune"),
+    out: Annotated[Path, typer.Option(help="Run directory; the same command resumes there.")] = Path("runs/prune"),
     as_json: o.Json = False,
 ) -> None:
-    """Choose what to keep, retrain to prove what it costs, and write subset.parquet and report.html."""
+    """Choose a subset, retrain to show what it costs, and write subset.parquet and report.html."""
     from ..artefacts.ledger import ledger
     from ..core.units import GAP
     from ..report.sentences import against_random, net
@@ -53,11 +53,11 @@ def prune(
         typer.echo(subset.certificate["claim"])
     if proof.held_out:
         typer.echo(
-            f"{proof.held_out} examples were held out for the proof and are in no subset; to choose from all, give "
-            "test data with --test"
+            f"{proof.held_out} examples were held out for the proof and are in no subset; to choose from all examples, "
+            "give test data with --test"
         )
     if study is None:
-        typer.echo("there are no labels, so nothing was retrained; if a column holds them, name it with --labels")
+        typer.echo("there are no labels, so nothing was retrained; if a column holds labels, name it with --labels")
     if study is not None:
         typer.echo(f"\n{study.summary()}\n")
         for row in ledger(study):

@@ -1,4 +1,4 @@
-"""winnow relabel: targets from a prior, or which prior to take."""
+"""winnow relabel: targets from a prior model, or a comparison of priors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ Examples:
 
     winnow relabel digits --compare random resnet20=resnet20.safetensors mine.npy
 
-A prior is the name of a network, the word random or raw (the inputs themselves), or a file of embeddings (.npy with a
-row an example, or the signals.safetensors of a run). With --compare several are named, each with its own weights as
-NAME=FILE, and the distances between them are printed instead. A file of targets is read with
-`winnow.relabel.Targets.load`.
+A prior is the name of a network, random, raw (the inputs themselves), or a file of embeddings (.npy with one row per
+example, or the signals.safetensors of a run). With --compare, name several priors, each with its weights as NAME=FILE;
+the distances between them are printed instead. Load a file of targets with `winnow.relabel.Targets.load`.
 """
 
 
@@ -32,15 +31,15 @@ def relabel(
     call: Call,
     priors: Annotated[list[str] | None, typer.Argument(help="Priors to compare, with --compare.")] = None,
     prior: Annotated[str | None, typer.Option(help="The prior that makes the targets.")] = None,
-    dim: Annotated[int | None, typer.Option(help="How many numbers a target has.")] = None,
+    dim: Annotated[int | None, typer.Option(help="Length of a target.")] = None,
     scale: Annotated[str | None, typer.Option(help="whiten, standardize or none; whiten if not given.")] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Compare the priors named, and advise.")] = False,
-    by_labels: Annotated[bool, typer.Option("--by-labels", help="Let the comparison go by the labels.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Compare the named priors and recommend one.")] = False,
+    by_labels: Annotated[bool, typer.Option("--by-labels", help="Compare the priors by the labels.")] = False,
     form: Annotated[
-        str | None, typer.Option(help="Distance of a comparison: regression or neighbour; regression if not given.")
+        str | None, typer.Option(help="Distance for --compare: regression or neighbour; regression if not given.")
     ] = None,
     weights: Annotated[Path | None, typer.Option(help="Weights of a named network.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write them; targets.parquet if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the targets; targets.parquet if not given.")] = None,
     as_json: o.Json = False,
 ) -> None:
     """Make targets for every example from a prior model, or compare priors."""
@@ -54,7 +53,7 @@ def relabel(
             mode, other = ("--compare", "--prior") if compare else ("--prior", "--compare")
             raise InputError(f"{option} of winnow relabel is for {other}, not for {mode}{hint}.")
     if prior is not None and dim is None:
-        raise InputError("winnow relabel --prior needs --dim, the numbers a target has.")
+        raise InputError("winnow relabel --prior needs --dim, the length of a target.")
     if prior is None or dim is None:
         _compare(call, priors or [], by_labels, form or "regression", as_json)
         return
@@ -72,7 +71,7 @@ def relabel(
 
 
 def _compare(call: Call, priors: list[str], by_labels: bool, form: str, as_json: bool) -> None:
-    """Print the distances between what several priors make of the same examples, and the advice."""
+    """Print the distances between the representations of several priors, and the advice."""
     from ..methods.relabel import compare
     from ..methods.relabel.priors import FILES, represent
     from ..sources.openable import as_source

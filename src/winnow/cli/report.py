@@ -1,4 +1,4 @@
-"""winnow report: the report of a saved run, made again."""
+"""winnow report: write the report of a saved run again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/report.html if not given.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Write the report of a saved run: one HTML file, nothing loaded from the network."""
+    """Write the report of a saved run: one HTML file that loads nothing from the network."""
     from ..core.run import Run
     from ..report import write_run_report
 

@@ -1,4 +1,4 @@
-"""winnow score: one number an example, from what was observed."""
+"""winnow score: one number per example, from what was observed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def score(
         return
     known = "unknown (one seed)" if scores.reliability is None else f"{scores.reliability:.3f}"
     typer.echo(
-        f"{name}: {len(scores)} examples, from {spread[0]:.4g} by {spread[1]:.4g} to {spread[2]:.4g}; "
+        f"{name}: {len(scores)} examples, lowest {spread[0]:.4g}, median {spread[1]:.4g}, highest {spread[2]:.4g}; "
         f"reliability {known}"
     )
     typer.echo(f"scores  {path}")

@@ -16,7 +16,7 @@ Examples:
 
     winnow select rank runs/fashion --score el2n --keep 0.5
 
-    winnow select strata runs/fashion --keep 0.1 --balance 0.5
+    winnow select strata runs/fashion --keep 0.1 --balance none
 """
 
 

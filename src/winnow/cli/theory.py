@@ -1,4 +1,4 @@
-"""winnow theory: what pruning does to a student that can be solved exactly."""
+"""winnow theory: what pruning does to a model that can be solved exactly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HEADS = {
     "random_error": "at random",
     "simulated_error": "simulated",
     "standard_error": "standard error",
-    "information": "nats an example",
+    "information": "nats per example",
     "random_information": "at random",
     "kappa": "margin (kappa)",
     "q": "overlap of students (q)",
@@ -61,51 +61,58 @@ def theory(
         list[float] | None, typer.Option(help="Kept examples per dimension; may be given several times.")
     ] = None,
     start: Annotated[
-        float | None, typer.Option("--from", help="Instead of --alpha: the smallest; a hundredth of --to.")
+        float | None,
+        typer.Option("--from", help="Instead of --alpha: the smallest value; a hundredth of --to if not given."),
     ] = None,
-    stop: Annotated[float | None, typer.Option("--to", help="The largest; 10, or --total if given.")] = None,
-    points: Annotated[int, typer.Option(help="How many from --from to --to, evenly in logarithm.")] = 13,
+    stop: Annotated[
+        float | None, typer.Option("--to", help="The largest value; --total if given, otherwise 10.")
+    ] = None,
+    points: Annotated[int, typer.Option(help="Number of values from --from to --to, evenly spaced in logarithm.")] = 13,
     keep: Annotated[
         list[str] | None,
         typer.Option(help="Fraction kept, in (0, 1], or best; 0.2 if not given. May be given several times."),
     ] = None,
     angle: Annotated[
         list[float] | None,
-        typer.Option(help="Degrees between probe and teacher, 0 to 90; 0 is a perfect probe. Several times, too."),
+        typer.Option(
+            help="Degrees between probe and teacher, 0 to 90; 0 is a perfect probe. May be given several times."
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None, typer.Option(help="Keep hard, easy, random or window; may be given several times.")
     ] = None,
     window: Annotated[
-        str | None, typer.Option(help="Of --policy window: its ends as A,B, or best, which differs with alpha.")
+        str | None, typer.Option(help="For --policy window: its ends as A,B, or best, which is found for each alpha.")
     ] = None,
     total: Annotated[
-        float | None, typer.Option(help="Examples per dimension before pruning; adds the best fraction, --keep best.")
+        float | None, typer.Option(help="Examples per dimension before pruning; adds --keep best.")
     ] = None,
-    smallest: Annotated[float | None, typer.Option(help="The least fraction that --keep best may take.")] = None,
+    smallest: Annotated[float | None, typer.Option(help="The smallest fraction that --keep best may choose.")] = None,
     information: Annotated[
-        bool, typer.Option("--information", help="What one more example teaches, instead of the error.")
+        bool, typer.Option("--information", help="Show what one more example teaches, instead of the error.")
     ] = False,
-    simulate: Annotated[bool, typer.Option("--simulate", help="Train such students and put them beside.")] = False,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Also train such students and show their errors.")
+    ] = False,
     dimension: Annotated[int, typer.Option(help="Dimensions of a simulated student.")] = 100,
-    draws: Annotated[int, typer.Option(help="Simulated students at each point.")] = 50,
+    draws: Annotated[int, typer.Option(help="Simulated students per point.")] = 50,
     seed: o.Seed = 0,
-    workers: Annotated[int | None, typer.Option(help="Threads that simulate; all cores if not given.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="Draw the curves into a .png, .svg or .pdf file.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Threads for simulations; all cores if not given.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Draw the curves to a .png, .svg or .pdf file.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Solve the theory of pruning: the error of students that were given hard, easy or random examples."""
+    """Solve the theory of pruning: the error of students trained on hard, easy or random examples."""
     from ..artefacts import Table
     from ..methods.theory.advice import how_far_apart, what_it_teaches
 
     if figure is not None:
         from ..report.theory_figure import file_format
 
-        file_format(figure)  # a name that cannot be written is better refused now than after a simulation
+        file_format(figure)  # an invalid name should fail before the simulation
     if information and (simulate or total is not None or smallest is not None or any(angle or ())):
         raise InputError(
-            "--information is solved for a perfect probe and a given fraction; leave --angle, --total, --smallest "
-            "and --simulate out."
+            "--information is solved for a perfect probe and a given fraction; leave out --angle, --total, --smallest "
+            "and --simulate."
         )
     alphas = _alphas(alpha, start, stop, points, total)
     limits = {"total": total, "smallest": smallest}
@@ -128,7 +135,7 @@ def theory(
 
 @dataclass(frozen=True)
 class _Curve:
-    """What a curve was asked to be; a policy called "window" is the best one at each point, a keep of None likewise."""
+    """A requested curve; the policy "window" is the best window at each point, a keep of None the best fraction."""
 
     policy: str | Window
     keep: float | None
@@ -136,7 +143,7 @@ class _Curve:
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """What to call it, in words that are joined as far as they tell curves apart."""
+        """Return the parts of its name; only those that tell curves apart are shown."""
         probe = f"probe {self.angle:g}\N{DEGREE SIGN} off" if self.angle else "perfect probe"
         if not isinstance(self.policy, str):
             return f"window {self.policy.a:g} to {self.policy.b:g}", f"keep {self.policy.keep:.2g}", probe
@@ -147,14 +154,14 @@ class _Curve:
 def _alphas(
     given: list[float] | None, start: float | None, stop: float | None, points: int, total: float | None
 ) -> list[float]:
-    """The numbers of kept examples per dimension, rising."""
+    """Return the numbers of kept examples per dimension, ascending."""
     import numpy as np
 
     from ..core import checks
 
     if given:
         if start is not None or stop is not None:
-            raise InputError("--alpha names the points one by one, --from and --to a range; give one of them.")
+            raise InputError("--alpha gives single values, --from and --to a range; give one of them.")
         return sorted(set(given))
     top = total if total is not None and 0 < total < np.inf else TOP
     last = checks.number("--to", "winnow theory", top if stop is None else stop, low=0.0, open_low=True)
@@ -166,7 +173,7 @@ def _alphas(
 def _curves(
     policies: list[str] | None, window: str | None, keeps: list[str] | None, angles: list[float] | None, limits: Limits
 ) -> list[_Curve]:
-    """Every combination that was asked for, once."""
+    """Return every requested combination once."""
     if window is not None and policies and "window" not in policies:
         raise InputError("--window belongs to --policy window; give both or neither.")
     words = policies or ["hard" if window is None else "window"]
@@ -204,12 +211,12 @@ def _window(text: str | None) -> str | Window:
 
 
 def _rows(curve: _Curve, alphas: list[float], limits: Limits, information: bool) -> list[Row]:
-    """One row a point, from the library."""
+    """Return one row per point, computed by the library."""
     from ..methods.theory import Window, frontier, information_gain, learning_curve, optimal_window, solve
 
     keeps: list[Any] = [curve.keep] * len(alphas)
     if curve.keep is None:
-        policy: Any = curve.policy  # frontier says itself which policies it takes
+        policy: Any = curve.policy  # frontier checks the policy
         keeps = frontier(alphas, angle=curve.angle, policy=policy, **limits).keep.tolist()
     rows = []
     ordinary = information_gain(alphas).nats if information else learning_curve(alphas).error
@@ -241,7 +248,7 @@ def _simulated(row: Row, how: dict[str, Any]) -> Row:
 
 
 def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list[str]:
-    """For each angle, which policy to take at every fraction asked about, and the best fraction if asked."""
+    """Say for each angle which policy to use at every requested fraction, and the best fraction if requested."""
     from ..methods.theory.advice import best_fraction, enough_of, which_to_keep
 
     said = []
@@ -259,7 +266,7 @@ def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list
 
 
 def _fine(alphas: list[float]) -> list[float]:
-    """The same range, densely."""
+    """Return the same range with more points."""
     import numpy as np
 
     between = np.geomspace(alphas[0], alphas[-1], FINE).tolist() if len(alphas) > 1 else []
@@ -269,7 +276,7 @@ def _fine(alphas: list[float]) -> list[float]:
 def _draw(
     curves: list[_Curve], rows: list[list[Row]], alphas: list[float], limits: Limits, information: bool, path: Path
 ) -> None:
-    """The figure: lines drawn densely, names by what tells the curves apart, simulated points as marks."""
+    """Draw the figure: smooth lines, named by what differs between curves; simulated points as marks."""
     from ..report.theory_figure import Line, PointMarks, draw_theory
 
     value = "information" if information else "error"
@@ -285,7 +292,7 @@ def _draw(
         if curve.policy == "random":
             random = replace(random, marks=marks)
             continue
-        slow = curve.keep is None and curve.policy == "window"  # two searches, one inside the other: seconds a point
+        slow = curve.keep is None and curve.policy == "window"  # two nested searches: seconds per point
         dense = some if slow else _rows(curve, fine, limits, information)
         name = ", ".join(part for part, shown in zip(curve.parts, differing, strict=True) if shown)
         lines.append(Line(name, [row["alpha"] for row in dense], [row[value] for row in dense], marks))

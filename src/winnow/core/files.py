@@ -19,15 +19,15 @@ from .errors import StoreError
 __all__ = ["PART", "atomic", "file_name", "fingerprint", "plain", "read_json", "write_json"]
 
 
-PART = ".winnow-part"  # how files end that are still being written
+PART = ".winnow-part"  # suffix of files that are still being written
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on success move it there, on failure leave nothing.
+    """Yield a temporary path next to `path`; on success move it there, on failure delete it.
 
-    The temporary file is flushed to disk before the move, so after a crash `path` is either the old
-    file or the whole new one.
+    The temporary file is flushed to disk before the move, so after a crash `path` is either the old file or the
+    complete new one.
     """
     target = Path(path)
     try:
@@ -48,13 +48,13 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 
 def write_json(path: str | Path, value: object, indent: int | None = 1) -> None:
-    """Write JSON atomically, keys sorted so that equal content is equal bytes."""
+    """Write JSON atomically, with sorted keys, so that the same content gives the same bytes."""
     with atomic(path) as part:
         part.write_text(json.dumps(value, indent=indent, sort_keys=True, allow_nan=False) + "\n")
 
 
 def read_json(path: str | Path) -> Any:
-    """Read JSON; a missing or damaged file is a `StoreError` that names it."""
+    """Read JSON; a missing or damaged file raises a `StoreError` that names it."""
     try:
         return json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
@@ -62,7 +62,7 @@ def read_json(path: str | Path) -> Any:
 
 
 def fingerprint(*parts: object) -> str:
-    """A short, stable fingerprint of JSON-like values and byte strings."""
+    """Return a short, stable fingerprint of JSON-like values and byte strings."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=str).encode()
@@ -78,13 +78,13 @@ def _umask() -> int:
 
 
 def file_name(name: str) -> str:
-    """A file name for any text: itself if it is fit for one everywhere, else made fit and told apart by a hash."""
+    """Return a file name for any text: the text if it is valid on every system, otherwise a valid form with a hash."""
     fit = re.sub(r"[^a-z0-9._@+=-]+", "_", name.lower()).lstrip(".")[:60]
     return name if fit == name else f"{fit}~{fingerprint(name)[:10]}"
 
 
 def plain(value: Any) -> Any:
-    """A copy in the values that JSON knows: text for anything foreign, None for what is not a finite number.
+    """Return a copy in JSON values: None for NaN and infinity, text for unknown types.
 
     >>> import numpy as np
     >>> plain({"keep": np.float32(0.5), "seeds": (0, 1), "loss": math.nan, "out": Path("run")})

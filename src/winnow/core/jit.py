@@ -1,6 +1,6 @@
-"""Functions that numba compiles, the first time one of them is called.
+"""Decorators for functions that numba compiles when they are first called.
 
-numba takes about as long to import as a small prune takes to run, so decorating a function does not import it.
+Importing numba takes about as long as a small prune, so decorating a function does not import it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ __all__ = ["compiled", "inlined", "summing"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_lock = threading.RLock()  # a function is compiled together with those it calls
+_lock = threading.RLock()  # a function is compiled together with the functions it calls
 
 
 class _Deferred:
-    """A function in place of the one that numba will make of it."""
+    """Stands for a function until numba has compiled it."""
 
     def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -28,7 +28,7 @@ class _Deferred:
         return self.dispatcher()(*arguments)
 
     def dispatcher(self) -> Callable[..., object]:
-        """What numba makes of the function. Its module gets theirs for all others, as numba calls only its own."""
+        """Return numba's version of the function; its module gets those of all others, which compiled code needs."""
         with _lock:
             if "_dispatcher" not in self.__dict__:
                 from numba import njit
@@ -48,5 +48,5 @@ def _deferred(**options: Any) -> Callable[[F], F]:
 
 compiled = _deferred(nogil=True)
 inlined = _deferred(inline="always")
-# lets a sum be split over vector lanes, and assumes nothing about infinities
+# allows sums to be split over vector lanes, and assumes nothing about infinities
 summing = _deferred(nogil=True, fastmath={"reassoc", "contract"})

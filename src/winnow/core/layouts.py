@@ -5,7 +5,7 @@
 | `Json` | one JSON file with every field |
 | `Parquet` | one parquet file: arrays as columns, the other fields as JSON in the schema's metadata |
 | `Tensors` | one safetensors file: arrays as tensors, the other fields as JSON in the header |
-| `Folder` | a JSON file, tables of rows beside it, and folders of artefacts that are part of it |
+| `Folder` | a JSON file, tables of rows, and subfolders with artefacts that are part of it |
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Json:
     Parameters
     ----------
     file
-        Its name, if `save` is given a folder; `load` then takes the folder or the file.
+        Name of the file, if `save` is given a folder; `load` then takes the folder or the file.
     indent
         Spaces per level; None writes one line.
     """
@@ -64,15 +64,15 @@ class Parquet:
     Parameters
     ----------
     columns
-        The field that each column holds. A field that is None has no column. A matrix is a column of lists, or, where
-        the name ends in `*`, a column for each of its own, numbered from 0.
+        The field of each column. A field that is None has no column. A matrix is one column of lists or, if the name
+        ends in `*`, several columns numbered from 0.
     block
-        Rows written at a time, uncompressed and with lists of one fixed length, for large matrices of noise; 0 writes
-        all rows at once.
+        Rows written at a time, uncompressed and with lists of a fixed length, for large matrices that do not compress;
+        0 writes all rows at once.
     derived
-        Properties that are written among the entries for other readers.
+        Properties that are also written as entries, for other programs.
     dtypes
-        Fields whose kind of number is written among the entries, under the field's name.
+        Fields whose kind of number is also written as an entry, under the name of the field.
     """
 
     columns: Mapping[str, str]
@@ -119,18 +119,18 @@ class Tensors:
     Parameters
     ----------
     arrays
-        Fields that are a tensor each, absent where they are None.
+        Fields that are one tensor each; missing if None.
     ids
-        The field with ids: a tensor of whole numbers, or of text as bytes with a newline between ids; the entry of that
-        name says which.
+        The field with ids: a tensor of whole numbers, or of text as bytes with a newline between ids; the entry with
+        that name says which.
     group
         The field that maps names to all other tensors.
     torch
-        Whether they are tensors of torch, not arrays.
+        Whether they are torch tensors instead of arrays.
     header
-        The name under which the entries lie in the file's header; without a name there are none.
+        The name of the entries in the header of the file; empty if there are none.
     whole
-        The one field that is the header by itself, without a kind.
+        The field that is the whole header, without a kind.
     """
 
     arrays: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class Tensors:
 
     @property
     def _inside(self) -> tuple[str, ...]:
-        """Fields that are no entries."""
+        """Fields that are not entries."""
         return (*self.arrays, *filter(None, (self.ids, self.group)))
 
     def _library(self) -> Any:
@@ -195,20 +195,20 @@ class Tensors:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a JSON file, which is written last: without it the artefact was never finished.
+    """A folder with a JSON file that is written last: without it, the artefact is unfinished.
 
     Parameters
     ----------
     file
         The JSON file.
     tables
-        For each field of rows, that is, a tuple of dataclasses, its parquet file; the file's stem is its kind.
+        The parquet file of each field that is a tuple of dataclasses (rows); the stem of the file name is its kind.
     parts
-        The field that maps names to artefacts. Each has a folder of its own, which the entry `folders` names.
+        The field that maps names to artefacts. Each has its own folder, named in the entry `folders`.
     order
-        The property with the names of the parts in their order, which JSON does not keep.
+        The property with the names of the parts in order, because sorted JSON does not keep it.
     derived
-        Methods whose results are written among the entries for other readers.
+        Methods whose results are also written as entries, for other programs.
     """
 
     file: str
@@ -257,6 +257,6 @@ class Folder:
 
 
 def _row(kind: Any, name: str) -> type[Any]:
-    """The dataclass of the rows in a field of type `tuple[Row, ...]`."""
+    """Return the dataclass of the rows in a field of type `tuple[Row, ...]`."""
     found: type[Any] = get_args(fields_of(kind if isinstance(kind, type) else type(kind))[name])[0]
     return found

@@ -1,7 +1,7 @@
-"""What a message calls a parameter: `keep of prune` in Python, `--keep` on the command line.
+"""Names of parameters in messages: `keep of prune` in Python, `--keep` on the command line.
 
-A sentence about a parameter asks here for its name, so that it is right at whichever door the mistake was made. The
-command line says once, for the length of a command, which options stand for which parameters.
+A message asks here for the name of a parameter, so that it fits where the mistake was made. Each command registers,
+while it runs, which options stand for which parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _names: ContextVar[Mapping[tuple[str, str], str]] = ContextVar("parameter names"
 
 @contextmanager
 def called(names: Mapping[tuple[str, str], str]) -> Iterator[None]:
-    """Inside the block, call these parameters, given as (owner, name), by other words."""
+    """Within the block, use these names for parameters, given as (owner, name)."""
     token = _names.set({**_names.get(), **names})
     try:
         yield
@@ -26,7 +26,7 @@ def called(names: Mapping[tuple[str, str], str]) -> Iterator[None]:
 
 
 def of(name: str, owner: str) -> str:
-    """A parameter with its owner.
+    """Return a parameter with its owner.
 
     >>> of("keep", "prune")
     'keep of prune'
@@ -38,7 +38,7 @@ def of(name: str, owner: str) -> str:
 
 
 def argument(name: str, owner: str, value: object = None) -> str:
-    """A parameter as it is typed, with a value if that matters.
+    """Return a parameter as a user types it, with a value if one is given.
 
     >>> argument("keep", "prune"), argument("pilot", "plan", True)
     ('keep=', 'pilot=True')
@@ -47,5 +47,5 @@ def argument(name: str, owner: str, value: object = None) -> str:
 
 
 def word(name: str, owner: str) -> str:
-    """A parameter alone, where the sentence has named its owner."""
+    """Return a parameter without its owner, for sentences that name the owner already."""
     return _names.get().get((owner, name), name)

@@ -1,4 +1,4 @@
-"""Columns in a parquet file, with JSON in the schema's metadata under `winnow`."""
+"""Parquet files: columns, and entries as JSON in the metadata of the schema, under `winnow`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .serialiser import Unexpected, expecting
 
 __all__ = ["parquet_header", "read_columns", "write_columns"]
 
-BATCH = 4096  # rows read at a time, so that a large table is held once
+BATCH = 4096  # rows read at a time, so that a large table is in memory only once
 
 
 def write_columns(path: Path, columns: Mapping[str, Any], about: Mapping[str, Any], block: int = 0) -> None:
-    """Write columns of equal length, and the entries as JSON in the schema's metadata.
+    """Write columns of equal length, and the entries as JSON in the metadata of the schema.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def write_columns(path: Path, columns: Mapping[str, Any], about: Mapping[str, An
     about
         The entries.
     block
-        Rows written at a time, as `Parquet` of module `layouts` says; 0 writes all at once.
+        Rows written at a time, as in `layouts.Parquet`; 0 writes all at once.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -55,9 +55,9 @@ def write_columns(path: Path, columns: Mapping[str, Any], about: Mapping[str, An
 
 
 def read_columns(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any] | list[Any]]]:
-    """The entries and the columns: arrays of numbers or text, and lists of lists.
+    """Return the entries and the columns: arrays of numbers or text, or lists of lists.
 
-    By dlpack, because arrow's own way imports pandas wherever it is installed.
+    Arrays are read by dlpack, because the usual way of arrow imports pandas if it is installed.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -86,7 +86,7 @@ def read_columns(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArr
 
 
 def parquet_header(path: str | Path, kind: str) -> dict[str, Any]:
-    """The entries of a parquet file of that kind, without reading its rows."""
+    """Return the entries of a parquet file of this kind, without reading its rows."""
     import pyarrow.parquet as pq
 
     with expecting(kind, path):

@@ -1,6 +1,6 @@
-"""Spearman's rank correlation, of examples as they are or drawn anew many times.
+"""Spearman's rank correlation, of examples or of many resamples of them.
 
-Written here because a prune reports one: `scipy.stats` takes longer to import than all of it takes to compute.
+Written here because every prune reports one, and importing `scipy.stats` takes longer than computing it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Array = NDArray[np.float64]
 
 
 def rank_correlation(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> float:
-    """Spearman correlation, ties sharing their mean rank; 0 where either does not vary."""
+    """Return the Spearman correlation; ties share their mean rank; 0 if either input is constant."""
     return float(drawn_rank_correlations(a, b, np.ones((1, a.size)))[0])
 
 
 def drawn_rank_correlations(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]], counts: Array) -> Array:
-    """Spearman correlation under each drawing of the examples; 0 where either does not vary.
+    """Return the Spearman correlation for each resample of the examples; 0 if either input is constant.
 
     Parameters
     ----------
     a, b
-        Two numbers per example.
+        One number per example each.
     counts
-        How often each example is drawn: drawings x examples.
+        How often each example is drawn: resamples x examples.
     """
     ranks = [_ranks(values, counts) for values in (a, b)]
     total = counts.sum(1, keepdims=True)
@@ -40,7 +40,7 @@ def drawn_rank_correlations(a: NDArray[np.floating[Any]], b: NDArray[np.floating
 
 
 def _ranks(values: NDArray[np.floating[Any]], counts: Array) -> Array:
-    """Ranks under each drawing, ties sharing their mean rank."""
+    """Return the ranks in each resample; ties share their mean rank."""
     _, place = np.unique(values, return_inverse=True)
     grouped = np.zeros((counts.shape[0], int(place.max()) + 1))
     np.add.at(grouped.T, place, counts.T)

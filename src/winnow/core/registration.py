@@ -1,7 +1,7 @@
-"""What a registered method says about itself: needs, parameters, tasks, cost, and, for a signal, its arrays.
+"""What a registered method declares: needs, parameters, tasks, cost and, for a signal, its arrays.
 
-`registry` holds these values; `observe`, the rehearsal, `plan`, the command line, the docs and `winnow.testing` read
-them and know no method by name.
+`registry` holds these values. `observe`, the rehearsal, `plan`, the command line, the docs and `winnow.testing` read
+them; none of these knows a method by name.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ MakeUp = Callable[[Mapping[str, int], NDArray[np.int64], NDArray[np.float64], np
 
 ALL_TASKS = ("classification", "regression", "unlabelled")
 AXES = ("seeds", "models", "epochs", "examples", "classes", "embedding", "projection")
-STACKED = ("seeds", "models")  # axes along which several trainings are put together
+STACKED = ("seeds", "models")  # axes along which trainings are stacked
 GROWTHS = ("once", "n", "n classes", "n kept", "class^2", "n^2", "look", "gradient")
-AGAIN = "_again"  # ends the name of an array that the second seed's network gives once more
+AGAIN = "_again"  # suffix of an array computed again, with the network of the second seed
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Cost:
     Parameters
     ----------
     time
-        Of a score or selector: `once` looks at everything once and sorts, which is not worth timing; `n`, `n classes`
-        and `n kept` grow with the examples, and with the classes or the examples kept too; `class^2` compares all
-        examples of each class with each other, `n^2` all with all. Of a signal: `look` is a forward pass per example,
-        `gradient` a backward pass of its own per example.
+        Of a score or selector: `once` reads everything once and sorts, which takes negligible time; `n`, `n classes`
+        and `n kept` grow with the number of examples, the latter two also with the number of classes or of kept
+        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `look` is a
+        forward pass per example, `gradient` a separate backward pass per example.
     memory
-        How many copies of the arrays it needs are held at its peak, besides the signals themselves.
+        How many copies of the arrays it needs are in memory at the peak, besides the signals themselves.
     """
 
     time: str = "once"
@@ -79,7 +79,7 @@ class ArrayLayout:
     ----------
     axes
         One word of `AXES`, or a fixed length, per axis. `examples` is among them; `seeds` or `models` comes first.
-        Without either, the array is that of the first seed's network alone.
+        Without either, only the network of the first seed gives the array.
     dtype
         The type of its numbers.
     """
@@ -97,7 +97,7 @@ class ArrayLayout:
 
     @property
     def example_axis(self) -> int:
-        """Which axis runs over examples."""
+        """Return the number of the axis that runs over examples."""
         return self.axes.index("examples")
 
     @property
@@ -106,17 +106,17 @@ class ArrayLayout:
         return self.axes[0] in STACKED
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape, given the length of each named axis."""
+        """Return the shape, given the length of each named axis."""
         return tuple(axis if isinstance(axis, int) else sizes[axis] for axis in self.axes)
 
     def bytes(self, sizes: Mapping[str, int]) -> int:
-        """Bytes of the whole array."""
+        """Return the size of the whole array in bytes."""
         return math.prod(self.shape(sizes)) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
 class Registration:
-    """What every kind has: a name, a function or class, and what is known about it."""
+    """What all kinds have in common: a name, a function or class, and its declarations."""
 
     kind: Kind
     name: str
@@ -133,12 +133,12 @@ class Registration:
 
     @property
     def package(self) -> str:
-        """The package it comes from: `winnow`, or someone else's."""
+        """The package it comes from: `winnow` or another one."""
         return self.function.__module__.partition(".")[0]
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters by name and their defaults: those of a function that can only be given by name."""
+        """Keyword-only parameters of the function and their defaults; all parameters of a class."""
         made = isinstance(self.function, type)
         return {
             name: parameter.default
@@ -147,14 +147,14 @@ class Registration:
         }
 
     def check_parameters(self, given: Iterable[str]) -> None:
-        """Refuse a parameter the method does not have."""
+        """Raise an error if the method does not have one of these parameters."""
         known = self.parameters
         for name in given:
             if name not in known:
                 raise UnknownNameError.of(f"parameter of {self.kind} {self.name!r}:", name, known or ["(none)"])
 
     def cost_of(self, parameters: Mapping[str, Any]) -> Cost:
-        """The cost with these parameters, the others at their defaults."""
+        """Return the cost with these parameters and the defaults of all others."""
         return self.cost if isinstance(self.cost, Cost) else self.cost(**{**self.parameters, **parameters})
 
 
@@ -168,7 +168,7 @@ class Method(Registration):
 
 @dataclass(frozen=True)
 class Network(Registration):
-    """A registered network: the function that makes it and the shape of an example it has in mind."""
+    """A registered network: the function that makes it and the usual shape of an example."""
 
     shape: tuple[int, ...] = ()
 
@@ -180,7 +180,7 @@ class Network(Registration):
 
 @dataclass(frozen=True)
 class Adapter(Registration):
-    """A registered adapter, and how it recognises what it opens; `registry.source` says what each means."""
+    """A registered adapter, and how it recognises what it opens; see `registry.source`."""
 
     reads: str = ""
     endings: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class Adapter(Registration):
 
 @dataclass(frozen=True)
 class Signal(Registration):
-    """A registered signal: the arrays it gives, and when they are computed."""
+    """A registered signal: its arrays, and when they are computed."""
 
     arrays: Mapping[str, ArrayLayout] = field(default_factory=dict)
     when: Moment = "trained"
@@ -198,7 +198,7 @@ class Signal(Registration):
 
     @property
     def stacked(self) -> bool:
-        """Whether every training gives its own arrays, or the first two do."""
+        """Whether every training gives its own arrays; otherwise only the first two do."""
         return any(layout.stacked for layout in self.arrays.values())
 
     def made_up(
@@ -208,7 +208,7 @@ class Signal(Registration):
         hardness: NDArray[np.float64],
         rng: np.random.Generator,
     ) -> dict[str, NDArray[Any]]:
-        """Arrays of the declared shapes, for rehearsals and forecasts; those with an axis of length 0 are left out."""
+        """Make up arrays of the declared shapes, for rehearsals and forecasts; empty arrays are left out."""
         shapes = {name: layout.shape(sizes) for name, layout in self.arrays.items()}
         wanted = [name for name, shape in shapes.items() if all(shape)]
         if self.make_up is not None:
@@ -219,11 +219,11 @@ class Signal(Registration):
 
 
 def _as_type(noise: NDArray[np.float32], dtype: str) -> NDArray[Any]:
-    """Noise in [0, 1) as numbers of a type; whole ones become zeros and ones."""
+    """Convert noise in [0, 1) to a type; integers become zeros and ones."""
     return (2 * noise if np.dtype(dtype).kind in "iub" else noise).astype(dtype)
 
 
 def check_moment(moment: str) -> None:
-    """Refuse a moment that observing does not have."""
+    """Raise an error for an unknown moment."""
     if moment not in get_args(Moment):
         raise UnknownNameError.of("when of a signal", moment, get_args(Moment))

@@ -1,8 +1,7 @@
 """The one registry of signals, scores, selectors, sources, networks and engines.
 
-A decorator records what a method says about itself. Everything that lists methods, or looks one up, reads this
-registry and nothing else. It is filled from two sides: winnow's own rooms, imported by name when first needed, and
-anyone's package (`plugins`).
+A decorator records what a method declares. Everything that lists methods or looks one up reads this registry and
+nothing else. It is filled by winnow's own rooms, imported when first needed, and by other packages (`plugins`).
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ ONCE, LOOK = Cost(), Cost("look")
 def score(
     *, needs: Iterable[str], paper: str, tasks: Iterable[str] = ("classification",), cost: Cost = ONCE
 ) -> Callable[[F], F]:
-    """Register a score: a pure function from Signals to one number per example, higher = harder.
+    """Register a score: a pure function from Signals to one number per example; higher is harder.
 
     Parameters
     ----------
@@ -111,14 +110,14 @@ def selector(
     paper
         Who proposed it, for the listing.
     default_score
-        The score it is usually run on, for those that need one.
+        The score to use if none is given, for selectors that need one.
     tasks
         The tasks for which it is defined.
     by_group
-        Whether its weights stand for everything it chose from, so that under quotas each class is chosen from once,
-        with all that falls to it, and there is no pass over what is left.
+        Whether its weights represent everything it chose from. With quotas, such a selector is called once for all
+        classes, and there is no second pass over the rest.
     cost
-        How its time and memory grow, or a function of its parameters that says so.
+        How its time and memory grow, or a function of its parameters that returns this.
     """
     about: dict[str, Any] = {"needs": frozenset(needs), "paper": paper, "tasks": frozenset(tasks), "cost": cost}
     about |= {"default_score": default_score, "by_group": by_group}
@@ -134,29 +133,29 @@ def signal(
     paper: str = "",
     make_up: MakeUp | None = None,
 ) -> Callable[[F], F]:
-    """Register a signal: a function from a Look (network, examples, what was asked) to arrays by name.
+    """Register a signal: a function from a Look (network, examples, settings) to arrays by name.
 
-    The function leaves out the first axis if that is `seeds` or `models`: it sees one training.
+    The function sees one training, so its arrays lack a first axis `seeds` or `models`.
 
     Parameters
     ----------
     arrays
-        The arrays it gives and the axes of each, such as `("seeds", "examples", "projection")`; an `ArrayLayout` if
-        the numbers are not float32. An array made of classes may be missing for a regression.
+        The arrays it returns and the axes of each, such as `("seeds", "examples", "projection")`; an `ArrayLayout` if
+        the numbers are not float32. An array with an axis `classes` may be missing for regression.
     when
         `trained`: once, after the training. `epoch`: after the epoch that `gradient_epoch` of observe names.
-        `training`: the function is called before the training and returns a watcher of it. `ensemble`: for each
-        model of a subset ensemble. `data`: from the examples alone, without any network or label.
+        `training`: the function is called before the training and returns a `Watcher`. `ensemble`: for each model of a
+        subset ensemble. `data`: from the examples alone, without a network or labels.
     tasks
         The tasks for which it is defined.
     cost
-        `Cost("look")` for a forward pass per example, `Cost("gradient")` for a gradient of its own per example.
+        `Cost("look")` for a forward pass per example, `Cost("gradient")` for a separate gradient per example.
     paper
         Who proposed it, for the listing.
     make_up
-        A function of sizes, labels, hardness and a random generator that makes plausible arrays, stacked axis
-        included; noise of the declared shapes if not given. `winnow.testing` checks scores on them: where hardness
-        (0 to 1) is higher, the example should look harder.
+        A function of sizes, labels, hardness and a random generator that makes plausible arrays, including the first
+        axis; noise of the declared shapes if not given. `winnow.testing` checks scores on these arrays: the higher the
+        hardness (0 to 1), the harder the example should look.
     """
     check_moment(when)
     layouts = {
@@ -178,35 +177,35 @@ def source(
     value: Callable[[Any], object] | None = None,
     name: str | None = None,
 ) -> Callable[[F], F]:
-    """Register an adapter: a function from what `wn.open` was given and an `OpenRequest` to a Source.
+    """Register an adapter: a function from the argument of `wn.open` and an `OpenRequest` to a Source.
 
-    Adapters of other packages are asked before winnow's own, because they know their format best; within a package,
-    in the order of their registration. The `origin` of a source says which adapter opened it.
+    Adapters of other packages are tried before winnow's own, because they know their format best; within a package, in
+    the order of registration. The `origin` of a source names the adapter that opened it.
 
     Parameters
     ----------
     reads
         What it reads, in a word or two, for error messages.
     endings
-        How the paths it opens end, in lower case: of files, and of folders that are a format of their own.
+        Endings of the paths it opens, in lower case: of files, or of folders that are one format.
     folder
-        Whether it opens the folder at a path, by what the folder holds.
+        A function that says, from the content of a folder, whether the adapter opens it.
     value
-        Whether it opens an object in memory, or a text that is no path.
+        A function that says whether the adapter opens an object in memory, or a text that is not a path.
     name
-        In the listing; the function's name if not given.
+        Name in the listing; the name of the function if not given.
     """
     about: dict[str, Any] = {"reads": reads, "endings": tuple(endings), "folder": folder, "value": value}
     return _registrar(lambda function: Adapter("source", name or function.__name__, function, **about))
 
 
 def network(*, shape: tuple[int, ...], paper: str = "") -> Callable[[F], F]:
-    """Register a network: a function of the number of outputs, the shape of an example and options by name.
+    """Register a network: a function of the number of outputs, the shape of an example and named options.
 
     Parameters
     ----------
     shape
-        The shape of an example if none is given.
+        The shape of an example, if none is given.
     paper
         Who proposed it, for the listing.
     """
@@ -217,7 +216,7 @@ def network(*, shape: tuple[int, ...], paper: str = "") -> Callable[[F], F]:
 
 
 def engine(*, name: str) -> Callable[[F], F]:
-    """Register an engine: a class, or a function without arguments, that gives something with the method `map`."""
+    """Register an engine: a class, or a function without arguments, that returns an object with a method `map`."""
     return _registrar(lambda function: Registration("engine", name, function))
 
 
@@ -232,7 +231,7 @@ def get(kind: Literal["network"], name: str) -> Network: ...
 @overload
 def get(kind: Kind, name: str) -> Registration: ...
 def get(kind: Kind, name: str) -> Registration:
-    """What is registered under that name; an unknown one is refused with the nearest known."""
+    """Return what is registered under a name; an unknown name raises an error with the nearest known one."""
     known = _filled(kind)
     if not isinstance(name, str) or name not in known:
         raise UnknownNameError.of(kind, name, known)
@@ -250,7 +249,7 @@ def listing(kind: Literal["network"]) -> list[Network]: ...
 @overload
 def listing(kind: Kind) -> list[Registration]: ...
 def listing(kind: Kind) -> Any:
-    """All of a kind, by name; sources in the order they are asked in."""
+    """Return all entries of a kind, sorted by name; sources in the order in which they are tried."""
     known = _filled(kind)
     if kind == "source":
         return sorted(known.values(), key=lambda entry: entry.package == "winnow")
@@ -258,7 +257,7 @@ def listing(kind: Kind) -> Any:
 
 
 def layout_of(array: str) -> ArrayLayout:
-    """How an array of Signals is laid out; rooms and plugins are loaded only if it is not known yet."""
+    """Return the layout of an array of Signals; rooms and plugins are loaded only if it is not known yet."""
     name = array.removesuffix(AGAIN)
     found = _layouts().get(name)
     if found is None:
@@ -271,7 +270,7 @@ def layout_of(array: str) -> ArrayLayout:
 
 
 def signal_of(array: str) -> Signal | None:
-    """The signal to ask `observe` for to get an array; None if no registered signal gives it."""
+    """Return the signal that gives an array, for `observe(want=)`; None if no registered signal does."""
     known = cast(dict[str, Signal], _filled("signal"))
     name = array.removesuffix(AGAIN)
     given = [entry for entry in known.values() if name in entry.arrays]
@@ -295,7 +294,7 @@ def _registrar(describe: Callable[[Any], Registration]) -> Callable[[F], F]:
 
 
 def _add(entry: Registration) -> None:
-    """Keep an entry; of two with one name, winnow's own stays, whichever was imported first."""
+    """Add an entry; if two have the same name, winnow's own stays, whichever was imported first."""
     known = _known[entry.kind]
     there = known.get(entry.name)
     if there is not None and there.function.__module__ != entry.function.__module__:

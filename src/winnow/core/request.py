@@ -1,13 +1,13 @@
-"""One frozen request per verb, made from the verb's own signature.
+"""One frozen request per verb, made from the signature of the verb.
 
     def prune(source: Data, keep: Keep = None, *, seed: Seed = 0, **more: Any) -> Subset:
         asked = request(prune, locals())
 
-The signature is the declaration. The annotation of a parameter carries a `Parameter`: what is allowed, one line of
-help, how a value is read from the command line and how it is written down. From it come the checks (`request`), the
-run's settings and the provenance (`VerbRequest.settings`), and the options of the command line (`winnow.cli.command`).
-A group of parameters that several verbs share is one annotation with a function or class behind it: the data and
-`wn.open`, the recipe and `Recipe`, the engine and `--workers`.
+The signature is the declaration. The annotation of a parameter holds a `Parameter`: which values are allowed, one line
+of help, how a value is read from the command line and how it is stored. From it follow the checks (`request`), the
+settings of the run and the provenance (`VerbRequest.settings`), and the options of the command line
+(`winnow.cli.command`). A group of parameters that several verbs share is one annotation with a function or class behind
+it: the data and `wn.open`, the recipe and `Recipe`, the engine and `--workers`.
 """
 
 from __future__ import annotations
@@ -62,23 +62,24 @@ class Parameter:
     help
         One line, for the command line.
     check
-        Gets name, owner and value; gives the clean value or raises. A None that the annotation allows is not checked.
+        Takes name, owner and value; returns the valid value or raises. A None that the annotation allows is not
+        checked.
     plain
-        How a value is written into settings and provenance; None leaves it out.
+        How a value is stored in settings and provenance; None leaves it out.
     option
-        What its option is called, if not as the parameter; None if it has none.
+        Name of its option, if it differs from the name of the parameter; None if there is no option.
     kind
-        The type that the command line reads, if not that of the annotation.
+        The type that the command line reads, if it differs from the annotation.
     read
         Turns what the command line read into what the verb takes.
     group
-        What makes the value from options of its own: a function or class whose parameters are declared alike.
+        A function or class that makes the value from several options; its parameters are declared in the same way.
     owner
-        What messages call the group.
+        Name of the group in messages.
     usual
         Makes the value if none is given.
     opens
-        Whether the value is data to be opened, with the verb's further keywords, by `check`.
+        Whether the value is data that `check` opens, with the remaining keywords of the verb.
     """
 
     help: str = ""
@@ -94,17 +95,17 @@ class Parameter:
 
 
 def number(help: str, *, option: str | None = "", **bounds: Any) -> Parameter:
-    """A number; the bounds are those of `checks.number`."""
+    """Declare a number; the bounds are those of `checks.number`."""
     return Parameter(help, lambda name, owner, value: checks.number(name, owner, value, **bounds), option=option)
 
 
 def whole(help: str, *, option: str | None = "", **bounds: Any) -> Parameter:
-    """A whole number; the bounds are those of `checks.integer`."""
+    """Declare a whole number; the bounds are those of `checks.integer`."""
     return Parameter(help, lambda name, owner, value: checks.integer(name, owner, value, **bounds), option=option)
 
 
 def choice(help: str, words: Iterable[str], *, option: str | None = "") -> Parameter:
-    """One of a few words, which the help lists."""
+    """Declare one of a few words, which the help lists."""
     known = tuple(words)
     listed = " or ".join(filter(None, (", ".join(known[:-1]), known[-1])))
     return Parameter(
@@ -113,7 +114,7 @@ def choice(help: str, words: Iterable[str], *, option: str | None = "") -> Param
 
 
 def flag(help: str) -> Parameter:
-    """True or False."""
+    """Declare True or False."""
 
     def check(name: str, owner: str, value: Any) -> bool:
         if not isinstance(value, bool):
@@ -134,18 +135,18 @@ def _several(name: str, owner: str, value: Any) -> Any:
     return value
 
 
-Observations = Annotated[int | Sequence[int], Parameter("Trainings to observe.", _several, kind=int)]
-Retrainings = Annotated[int | Sequence[int], Parameter("Retrainings of each arm.", _several, kind=int)]
-Seed = Annotated[int, whole("Decides everything random.", low=0)]
+Observations = Annotated[int | Sequence[int], Parameter("Number of trainings to observe.", _several, kind=int)]
+Retrainings = Annotated[int | Sequence[int], Parameter("Number of retrainings per arm.", _several, kind=int)]
+Seed = Annotated[int, whole("Seed of everything random.", low=0)]
 RunDirectory = Annotated[
     Run | str | Path | None,
-    Parameter("Run directory; the same command continues there.", _directory, plain=None, kind=Path | None),
+    Parameter("Run directory; the same command resumes there.", _directory, plain=None, kind=Path | None),
 ]
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A parameter of a verb as its signature declares it."""
+    """A parameter of a verb, as declared in its signature."""
 
     name: str
     default: Any
@@ -158,7 +159,7 @@ class Declared:
         return self.default is inspect.Parameter.empty
 
     def checked(self, owner: str, value: Any, **opening: Any) -> Any:
-        """The clean value, or a refusal."""
+        """Return the valid value, or raise."""
         if self.parameter is None:
             return value
         if value is None and (self.default is None or type(None) in get_args(self.annotation)):
@@ -168,7 +169,7 @@ class Declared:
 
 @cache
 def declared(verb: Callable[..., Any]) -> dict[str, Declared]:
-    """The parameters of a function or class, by name; what it takes beyond them (`**more`) is not among them."""
+    """Return the parameters of a function or class by name, without `**more`."""
     hints = get_type_hints(verb, include_extras=True)
     found = {}
     for name, given in inspect.signature(verb).parameters.items():
@@ -180,25 +181,25 @@ def declared(verb: Callable[..., Any]) -> dict[str, Declared]:
 
 
 def further(verb: Callable[..., Any]) -> str | None:
-    """What the verb calls its further keywords, if it takes any."""
+    """Return the name of the verb's `**keywords`, if it has any."""
     kinds = inspect.signature(verb).parameters.items()
     return next((name for name, given in kinds if given.kind is inspect.Parameter.VAR_KEYWORD), None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VerbRequest:
-    """What a verb was asked for: checked, frozen, each parameter an attribute.
+    """The arguments of a verb: checked and frozen, each parameter an attribute.
 
     Parameters
     ----------
     verb
-        Its name.
+        Name of the verb.
     what
-        The data as it was given, before it was opened.
+        The data as given, before opening.
     opening
-        Keywords that opened it.
+        Keywords that opened the data.
     parameters
-        Keywords that are neither the verb's own nor for opening: those of a method.
+        The remaining keywords: parameters of a method.
     """
 
     verb: str
@@ -206,11 +207,11 @@ class VerbRequest:
     opening: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: the fields of each verb are its own
+    def __getattr__(self, name: str) -> Any:  # for type checkers: each verb has other fields
         raise AttributeError(f"a request of {self.verb} has no parameter {name!r}")
 
     def settings(self) -> dict[str, Any]:
-        """Plain values of all that decides the result, for the run directory and provenance."""
+        """Return plain values of everything that decides the result, for the run directory and provenance."""
         found: dict[str, Any] = {}
         for item in dataclasses.fields(self):
             note = item.metadata.get("parameter")
@@ -222,7 +223,7 @@ class VerbRequest:
 
 @cache
 def _kind(verb: Callable[..., Any]) -> type[VerbRequest]:
-    """The request class of a verb: one frozen field for each parameter."""
+    """Return the request class of a verb: one frozen field per parameter."""
     fields: list[tuple[str, Any, Any]] = [
         (name, one.annotation, field(metadata={"parameter": one.parameter})) for name, one in declared(verb).items()
     ]
@@ -235,7 +236,7 @@ def _kind(verb: Callable[..., Any]) -> type[VerbRequest]:
 
 
 def request(verb: Callable[..., Any], arguments: Mapping[str, Any], owner: str | None = None) -> VerbRequest:
-    """Check what a verb was given by its signature, open its data, and freeze it.
+    """Check the arguments of a verb by its signature, open its data, and freeze them.
 
     Parameters
     ----------
@@ -244,7 +245,7 @@ def request(verb: Callable[..., Any], arguments: Mapping[str, Any], owner: str |
     arguments
         Its arguments by name: `locals()` in its first line.
     owner
-        What messages call the verb; its name if not given.
+        Name of the verb in messages; the name of the function if not given.
     """
     word = owner or verb.__name__
     rest = further(verb)
@@ -264,7 +265,7 @@ def request(verb: Callable[..., Any], arguments: Mapping[str, Any], owner: str |
 
 
 def requested(verb: Callable[..., Any], *given: Any, **named: Any) -> VerbRequest:
-    """The request that a call of the verb would make."""
+    """Return the request that a call of the verb would make."""
     bound = inspect.signature(verb).bind(*given, **named)
     bound.apply_defaults()
     return request(verb, {**{name: {} for name in [further(verb)] if name}, **bound.arguments})

@@ -1,11 +1,10 @@
-"""The run directory: files that appear whole or not at all, steps that are never done twice.
+"""The run directory: files appear whole or not at all, and no step is done twice.
 
-A run is a directory with a `run.json` (what was asked), a `steps/` folder (one small record for each
-finished step) and the artefacts themselves. `Run.step` is the whole protocol: if the step is recorded
-as finished under the same key its artefact is loaded, otherwise it is made, written and then recorded.
-A process killed in between leaves no record, so the next run makes that step again and, because every
-step is a function of its inputs and its seed, ends with the same bytes. `docs/run-directory.md` is the
-page that writes the format down.
+A run is a directory with a `run.json` (the request), a folder `steps/` (one small record per finished step) and the
+artefacts. `Run.step` is the whole protocol: if the step is recorded as finished under the same key, its artefact is
+loaded; otherwise it is made, written and then recorded. A process killed in between leaves no record, so the next run
+makes that step again. Every step is a function of its inputs and its seed, so the result is the same, byte for byte.
+`docs/run-directory.md` describes the format.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ LOCK = "lock"
 
 
 class Artefact(Protocol):
-    """What a step may produce: something that saves itself and can be loaded again."""
+    """The result of a step: an object with `save` and `load`."""
 
     def save(self, path: str | Path) -> Any: ...
 
@@ -40,15 +39,15 @@ A = TypeVar("A", bound=Artefact)
 
 
 class Run:
-    """A run directory held open by one process; without a directory, steps are made and not kept.
+    """A run directory, locked by one process; without a directory, nothing is saved.
 
     Parameters
     ----------
     path
-        The directory, made if missing; None keeps nothing.
+        The directory, created if missing; None saves nothing.
     settings
-        What the run was asked to do. A directory that holds another request is refused, unless
-        `extend` is set (a study that grows by seeds or methods keys each step instead).
+        The request. A directory with another request raises an error if `extend` is not set (a study that grows by
+        seeds or methods uses keys per step instead).
     extend
         Accept a directory whose recorded settings differ, and record the new ones.
     """
@@ -62,7 +61,7 @@ class Run:
 
     @classmethod
     def existing(cls, path: str | Path) -> Run:
-        """A run that is there already, under the settings it was made with, to add steps to it."""
+        """Return an existing run with the settings it was made with, to add steps to it."""
         if not (Path(path) / "run.json").is_file():
             raise NotFoundError(f"{path} is not a winnow run: it holds no run.json.")
         return cls(path, _about(Path(path))["settings"])
@@ -70,7 +69,7 @@ class Run:
     @classmethod
     @contextmanager
     def opened(cls, out: Run | str | Path | None, settings: Mapping[str, Any], *, extend: bool = True) -> Iterator[Run]:
-        """A run for `out`: a path is opened for the block, an open run is used as it is, None keeps nothing."""
+        """Yield a run for `out`: a path is opened for the block, an open run is used directly, None saves nothing."""
         if isinstance(out, Run):
             yield out
         else:
@@ -115,7 +114,7 @@ class Run:
                 if "source" in changed and "command" not in changed:
                     what = "other data"
                 raise StoreError(f"{path} holds a run with {what}; give another directory (--out) or the same command.")
-            for left_over in path.rglob(f".*{PART}"):  # of a process killed while it wrote; the lock is ours
+            for left_over in path.rglob(f".*{PART}"):  # left by a process killed while writing; we hold the lock
                 left_over.unlink(missing_ok=True)
             if not changed:
                 return
@@ -125,7 +124,7 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._lock is not None:
-            self._lock.close()  # closing gives the lock up
+            self._lock.close()  # closing releases the lock
             self._lock = None
 
     def step(
@@ -136,15 +135,15 @@ class Run:
         Parameters
         ----------
         name
-            The step, such as `observe/seed-0`; also where its record lies.
+            The step, such as `observe/seed-0`; also the path of its record.
         kind
             The artefact's class.
         make
-            Makes it, from nothing but captured inputs and seeds.
+            Makes the artefact, from captured inputs and seeds only.
         key
             What the step depends on beyond the run's settings; a record under another key is ignored.
         file
-            Where the artefact lies in the run; the step's name unless given.
+            Path of the artefact in the run; the name of the step if not given.
         """
         found = self.get(name, kind, key=key)
         if found is not None:
@@ -154,7 +153,7 @@ class Run:
         return self.put(name, made, time.perf_counter() - start, key=key, file=file)
 
     def get(self, name: str, kind: type[A], *, key: object = None) -> A | None:
-        """The artefact of a step that is recorded as finished under this key, or None."""
+        """Return the artefact of a step that is recorded as finished under this key, or None."""
         if self.path is None:
             return None
         record_path = self.path / "steps" / f"{name}.json"
@@ -167,7 +166,7 @@ class Run:
         return kind.load(self.path / record["file"])  # type: ignore[no-any-return]
 
     def put(self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None) -> A:
-        """Save the artefact of a step, then record the step as finished; the order is what makes it safe."""
+        """Save the artefact of a step, then record the step as finished; this order makes it crash-safe."""
         self._seconds[name] = seconds
         if self.path is not None:
             where = file if file is not None else name
@@ -180,24 +179,24 @@ class Run:
         return made
 
     def spent(self, name: str, seconds: float) -> None:
-        """Count seconds of work that leaves no artefact of its own."""
+        """Count seconds of work that makes no artefact."""
         self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
     def seconds(self, prefix: str = "") -> float:
-        """Seconds spent on the steps whose name starts with `prefix`, when they were first made."""
+        """Return the seconds spent on the steps whose name starts with `prefix`, when they were first made."""
         return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
 
 
 def recorded_seconds(run: str | Path, step: str) -> float:
-    """Seconds that a saved run records for a step, or for all steps below it."""
+    """Return the seconds that a saved run records for a step, or for all steps below it."""
     steps = Path(run) / "steps"
     found = [steps / f"{step}.json", *(steps / step).rglob("*.json")] if (steps / step).is_dir() else []
-    found = found[1:] or [steps / f"{step}.json"]  # the parts of a step are what it took, not the step beside them
+    found = found[1:] or [steps / f"{step}.json"]  # if a step has parts, only the parts count
     return sum(float(read_json(path)["seconds"]) for path in found if path.exists())
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """The `run.json` of a run, if this winnow can read it."""
+    """Return the `run.json` of a run; raise if this version cannot read it."""
     found = read_json(path / "run.json")
     if not isinstance(found, dict) or not isinstance(found.get("settings"), dict):
         raise StoreError(f"{path / 'run.json'} does not describe a winnow run.")
@@ -209,8 +208,8 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _hold(path: Path) -> IO[str]:
-    """Take the directory's lock; the system gives it up when the process ends, however it ends."""
-    import fcntl  # not everywhere, and `import winnow` should work there too
+    """Lock the directory; the system releases the lock when the process ends, in whatever way."""
+    import fcntl  # not available on every system, where `import winnow` should still work
 
     file = (path / LOCK).open("a+")
     try:

@@ -1,6 +1,6 @@
-"""The one way in which artefacts are saved and loaded.
+"""How all artefacts are saved and loaded.
 
-A frozen dataclass that inherits from `Saved` names its kind and its layout once, and has `save` and `load`:
+A frozen dataclass that inherits from `Saved` names its kind and its layout once, and gets `save` and `load`:
 
     @dataclass(frozen=True)
     class Result(Saved, kind="training", layout=Json()):
@@ -8,12 +8,12 @@ A frozen dataclass that inherits from `Saved` names its kind and its layout once
         marks: tuple[Marks, ...]
 
 A layout (module `layouts`) says which files there are and which fields are arrays in them. All other fields are
-*entries*: JSON values with null for what is not a finite number, rebuilt from the type hints when they are read. Nested
-dataclasses, tuples, mappings and optional values come back as they were, and null is NaN where the hint says float. An
-entry may be missing only where its field may be None, and an unknown one is refused, so that a file of another version
-is never half understood.
+*entries*: JSON values, with null for NaN and infinity, rebuilt from the type hints when they are read. Nested
+dataclasses, tuples, mappings and optional values are restored, and null becomes NaN if the hint is float. An entry may
+be missing only if its field may be None, and an unknown entry raises an error, so that a file of another version is
+never read in part.
 
-Nothing is a pickle; files appear whole or not at all; the same content gives the same bytes.
+No file is a pickle, files appear whole or not at all, and the same content gives the same bytes.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ __all__ = ["Layout", "Saved", "Unexpected", "entries", "expecting", "fields_of",
 
 
 class Layout(Protocol):
-    """How the fields of an artefact lie in files."""
+    """How the fields of an artefact are stored in files."""
 
     def place(self, path: Path) -> Path:
-        """The file that an error names, for the path that was given."""
+        """Return the file that errors name, for the given path."""
         ...
 
     def write(self, made: Saved, path: Path) -> Path:
-        """Write every field; returns where."""
+        """Write every field; return the path."""
         ...
 
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
-        """The fields by name, as the class takes them."""
+        """Return the fields by name, as arguments of the class."""
         ...
 
 
 class Saved:
-    """Base of every artefact that is saved: `class Subset(Saved, kind="subset", layout=...)`."""
+    """Base class of saved artefacts: `class Subset(Saved, kind="subset", layout=...)`."""
 
     saved_as: ClassVar[str]
     layout: ClassVar[Layout]
@@ -61,7 +61,7 @@ class Saved:
         cls.saved_as, cls.layout = kind, layout
 
     def save(self, path: str | Path) -> Path:
-        """Write it, whole or not at all.
+        """Write the artefact, whole or not at all.
 
         Parameters
         ----------
@@ -103,17 +103,17 @@ class Saved:
             return cls(**cls.layout.read(cls, Path(path)))
 
     def entries(self) -> dict[str, Any]:
-        """Everything in plain values, with None for what is not a finite number."""
+        """Return everything as plain values, with None for NaN and infinity."""
         return entries(self)
 
 
 class Unexpected(ValueError):
-    """Says what was found in a file in place of what was expected."""
+    """Says what was found in a file instead of what was expected."""
 
 
 @contextmanager
 def expecting(kind: str, path: str | Path, layout: Layout | None = None) -> Iterator[None]:
-    """Turn whatever goes wrong while a file is read into one sentence: the file, what was expected, what was found."""
+    """Turn any error while reading a file into one sentence: the file, what was expected, what was found."""
     try:
         yield
         return
@@ -130,13 +130,13 @@ def expecting(kind: str, path: str | Path, layout: Layout | None = None) -> Iter
 
 
 def entries(made: Saved, without: Collection[str] = ()) -> dict[str, Any]:
-    """The kind, and the fields that are not `without`, in plain values."""
+    """Return the kind and all fields except `without`, as plain values."""
     fields = {name: plain(getattr(made, name)) for name in fields_of(type(made)) if name not in without}
     return {"winnow": made.saved_as, **fields}
 
 
 def fields_of(kind: type) -> dict[str, Any]:
-    """The type hint of every field of a dataclass, in order."""
+    """Return the type hint of every field of a dataclass, in order."""
     return _hints(kind)
 
 
@@ -147,7 +147,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collection[str] = ()) -> dict[str, Any]:
-    """The fields of a dataclass from its entries; `without` are read elsewhere, `extra` are not fields.
+    """Rebuild the fields of a dataclass from its entries; `without` are read elsewhere, `extra` are not fields.
 
     The kind of an artefact is compared with the entry `winnow`.
     """
@@ -168,7 +168,7 @@ def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collect
 
 
 def _rebuilt(hint: Any, value: Any) -> Any:
-    """A value read from JSON as its type hint says."""
+    """Rebuild a value read from JSON by its type hint."""
     if _optional(hint):
         inner = [one for one in typing.get_args(hint) if one is not types.NoneType]
         return None if value is None else _rebuilt(inner[0], value) if len(inner) == 1 else value

@@ -1,4 +1,4 @@
-"""How numbers, durations and sizes are written, in sentences, tables and figures alike."""
+"""Text for durations and sizes, the same in sentences, tables and figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MINUS, GAP = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
 
 
 def seconds_text(value: float) -> str:
-    """A duration for people: 0.42 s, 12.3 s, 4 min 05 s, 2 h 10 min."""
+    """Format a duration: 0.42 s, 12.3 s, 4 min 05 s, 2 h 10 min."""
     if value < 1:
         return f"{value:.2f}{GAP}s"
     if value < 99.5:
@@ -22,7 +22,7 @@ def seconds_text(value: float) -> str:
 
 
 def bytes_text(value: float) -> str:
-    """A size for people: 12 bytes, 3.4 MB."""
+    """Format a size: 12 bytes, 3.4 MB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if value < 999.5:
             return f"{value:.3g}{GAP}{unit}"

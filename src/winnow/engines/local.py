@@ -165,7 +165,7 @@ def engine_of(owner: str, engine: Any) -> Engine:
 
 def named_engine(
     engine: Annotated[str | None, Parameter("Where work runs; winnow methods lists the engines.")] = None,
-    workers: Annotated[int | None, whole("Processes; all cores if not given.", low=1)] = None,
+    workers: Annotated[int | None, whole("Number of worker processes; all cores if not given.", low=1)] = None,
 ) -> Engine | None:
     """The engine that the command line names; None if it says nothing."""
     if engine is None and workers is None:

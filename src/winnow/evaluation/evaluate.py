@@ -37,9 +37,7 @@ from .test_sets import exams, overlap, trainable
 
 __all__ = ["evaluate"]
 
-Weighting = Annotated[
-    str, choice("Weights of a subset multiply its losses, or examples are drawn by weight", WEIGHTINGS)
-]
+Weighting = Annotated[str, choice("Multiply losses by the weights of a subset, or draw examples by weight", WEIGHTINGS)]
 Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
 
 

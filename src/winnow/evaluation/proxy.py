@@ -34,7 +34,7 @@ __all__ = ["ProxyStudy", "proxy"]
 Networks = Annotated[
     Sequence[str] | Mapping[str, Any] | None,
     Parameter(
-        "A network, such as convnet:width=16; 36 small ones if none is given.",
+        "A network, such as convnet:width=16; may be given several times; 36 small ones if not given.",
         plain=None,
         option="network",
         kind=list[str] | None,

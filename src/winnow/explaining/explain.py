@@ -47,7 +47,7 @@ from .pictures import make_pictures
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
 EXACT = 4096  # most examples whose whole kernel is held in memory
-LIMIT = "Use only this many examples, drawn at random by class; an id not drawn joins them and trains anew."
+LIMIT = "Use only this many examples, drawn at random per class; an id not drawn is added, with a new training."
 PROJECTED = 2048  # length of the features beyond that; the standard deviation of a cosine is then at most 0.03
 
 
@@ -61,8 +61,8 @@ def explain(
     *,
     model: Model = "auto",
     recipe: How = None,
-    k: Annotated[int, whole("The longest list of other examples.", low=1, option="neighbours")] = 5,
-    errors: Annotated[int, whole("The longest list of labels that look wrong.", low=1)] = 20,
+    k: Annotated[int, whole("Number of other examples to list.", low=1, option="neighbours")] = 5,
+    errors: Annotated[int, whole("Number of suspicious labels to list, at most.", low=1)] = 20,
     limit: Annotated[int | None, Parameter(LIMIT)] = None,
     seed: Seed = 0,
     out: RunDirectory = None,

@@ -57,13 +57,13 @@ def _text(name: str, owner: str, value: object) -> str:
 def plan(
     source: Data,
     *,
-    pilot: Annotated[bool, flag("Train your own network on small parts; otherwise a linear one stands in.")] = False,
+    pilot: Annotated[bool, flag("Train your own network on small parts of the data, instead of a linear one.")] = False,
     pilot_size: Annotated[
-        int | None, Parameter("Examples in the pilot's pool; a quarter of the data, at most 5,000, if not given.")
+        int | None, Parameter("Examples for the pilot; if not given, a quarter of the data, at most 5,000.")
     ] = None,
-    pilot_seeds: Annotated[int, whole("Trainings of each part of the pool.", low=2)] = 3,
+    pilot_seeds: Annotated[int, whole("Number of trainings per part.", low=2)] = 3,
     tolerance: Annotated[
-        float, number("Accuracy that may be lost.", low=0, high=1, open_low=True, open_high=True)
+        float, number("How much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True)
     ] = 0.01,
     method: MethodName = "auto",
     model: Model = "auto",

@@ -1,1 +1,1 @@
-"""`prune` and `prune_with_proof`: from a source to a subset, and on to its proof, in one resumable run."""
+"""`prune` and `prune_with_proof`: from a source to a subset and its proof, in one resumable run."""

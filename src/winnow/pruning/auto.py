@@ -1,4 +1,4 @@
-"""What `method="auto"` means: the method for a task and a fraction, and in words why."""
+"""What `method="auto"` means: the method for a task and a fraction, and the reason."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from ..training.recipe import Recipe
 __all__ = ["EARLY_STEPS", "Chosen", "automatic", "choose_method"]
 
 
-EARLY_STEPS = 50  # fewer optimiser steps than this and the network is still what it was at the start
+EARLY_STEPS = 50  # after fewer optimiser steps, the network has hardly changed
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A method, and in words why it was taken."""
+    """A method, and the reason for it."""
 
     name: str
     why: str
 
 
 def choose_method(task: str, keep: float | None, epochs: int = 30, early_steps: int = EARLY_STEPS) -> Chosen:
-    """The method for `auto`: hard examples while much is kept, coverage when little is.
+    """Return the method for `auto`: hard examples if much is kept, coverage if little is.
 
-    Keeping the hardest collapses when little is kept (CIFAR-10 with a tenth kept falls far below random). What works
-    there covers the whole range of difficulty: strata, and at a fifth or less, where the published results part, beta
+    Keeping the hardest collapses if little is kept (CIFAR-10 with a tenth kept falls far below random). There, covering
+    the whole range of difficulty works: strata, and at a fifth or less, where it has the better published results, beta
     sampling by DUAL.
 
     Parameters
@@ -33,11 +33,11 @@ def choose_method(task: str, keep: float | None, epochs: int = 30, early_steps: 
     task
         The source's task.
     keep
-        The fraction kept; None where it is still to be searched for, which may go anywhere.
+        The fraction kept; None if a search will find it.
     epochs
-        Of the observation; DUAL needs a window of ten.
+        Epochs of the observation; DUAL needs a window of ten.
     early_steps
-        Optimiser steps in the first tenth of it; early EL2N says nothing while the network has hardly moved.
+        Optimiser steps in the first tenth of the observation; early EL2N needs a network that has learned something.
     """
     much = keep is not None and keep >= 0.5
     share = "an unknown share" if keep is None else f"{keep:.0%}"
@@ -77,6 +77,6 @@ def choose_method(task: str, keep: float | None, epochs: int = 30, early_steps: 
 
 
 def automatic(source: Source, keep: float | None, recipe: Recipe) -> Chosen:
-    """The method that `auto` stands for on this source."""
+    """Return the method that `auto` stands for on this source."""
     early = max(1, round(0.1 * recipe.epochs)) * recipe.batches(len(source))
     return choose_method(source.task, keep, recipe.epochs, early)

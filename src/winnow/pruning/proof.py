@@ -1,4 +1,4 @@
-"""prune_with_proof: the whole way from a source to a subset, a study and a report."""
+"""prune_with_proof: from a source to a subset, a study and a report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Proof", "prune_with_proof"]
 
 @dataclass(frozen=True)
 class Proof:
-    """A subset, the study that shows what it costs (None without labels), and the report, if there is a run."""
+    """A subset, the study that shows what it costs (None without labels), and the report (None without `out`)."""
 
     subset: Subset
     study: Study | None
@@ -56,16 +56,16 @@ def prune_with_proof(
     model: Model = "auto",
     recipe: How = None,
     seeds: Observations = 1,
-    proof_seeds: Annotated[int, whole("Retrainings of each arm of the proof.", low=1)] = 5,
+    proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
     **parameters: Any,
 ) -> Proof:
-    """Prune, retrain on what is left, on a random subset and on everything, and report.
+    """Prune, retrain on the subset, on random subsets and on everything, and write a report.
 
-    Without labels nothing can be retrained: the subset and its report are all there is.
+    Without labels nothing can be retrained: you get the subset and its report, and no study.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def prune_with_proof(
         As for `prune`.
     test
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
-        If not given, the test split of data that have one and are named rather than opened, and otherwise a fifth of
-        the source, held out.
+        If not given, data named by text or path are tested on their own test split; otherwise a fifth of the source
+        is held out.
     proof_seeds
-        Retrainings of each arm.
+        Number of retrainings per arm.
     match_iterations
         0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
 
@@ -88,9 +88,9 @@ def prune_with_proof(
     Raises
     ------
     InputError
-        If a parameter is not what is allowed, or not exactly one of `keep` and `tolerance` is given.
+        If a parameter has an invalid value, or not exactly one of `keep` and `tolerance` is given.
     NotDefinedError
-        If the method has no meaning for this task.
+        If the method is not defined for this task.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def prune_with_proof(
             tests, held_out = {"held out": held}, len(held)
         subset, scores, signals = chosen_subset(source, choice, run, asked.engine)
         word = str(subset.certificate.get("method", choice.method.name))
-        word = "one draw" if word == "random" else word  # evaluate adds random arms of its own
+        word = "one draw" if word == "random" else word  # evaluate adds arms called random
         name = f"{word}@{len(subset) / len(source):.3g}"
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in STAGES}}
         study = (
@@ -149,7 +149,7 @@ def prune_with_proof(
 
 
 def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:
-    """How the examples of a run teach each other, for its report."""
+    """Add to a run how its examples relate to each other, for the report."""
     found = run.step(
         "relations",
         DatasetExplanation,

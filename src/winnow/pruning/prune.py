@@ -1,4 +1,4 @@
-"""prune: observe, score, select, in a run that may be killed and goes on."""
+"""prune: observe, score and select, in a run that can be killed and resumed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .resolved_request import MethodName, Request, Tolerance, choose, request_of
 
 __all__ = ["HELD_OUT", "chosen_subset", "prune"]
 
-UNRELIABLE = 0.3  # a rank correlation between halves of the seeds below which a score says little
-HELD_OUT = 0.2  # of a source without a test or validation set of its own
+UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
+HELD_OUT = 0.2  # share held out if the source has no test or validation set
 
 
 def prune(
@@ -58,22 +58,22 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. The smallest subset that
-        was measured to hold it is returned, or everything if none does.
+        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. Returns the smallest subset that
+        was measured to stay within it, or everything if none does.
     method
-        A score, a selector, `score+selector`, each with parameters in brackets if wanted, such as
+        A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
     balance
-        Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
-        classes and None otherwise.
+        Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there
+        are classes, otherwise None.
     model, recipe, seeds
-        How to observe: the network, its training, how many times (a count, or the seeds themselves).
+        How to observe: the network, its training, and the number of trainings or their seeds.
     validation
         Data to measure a tolerance on. If not given, a fifth of the source is held out and is not in the subset.
     seed
-        Decides everything random.
+        Seed of everything random.
     out
-        A run directory: finished steps are kept there, and a run that was killed continues.
+        A run directory: finished steps are kept there, and a killed run resumes.
     engine
         Where trainings run.
     **parameters
@@ -87,9 +87,9 @@ def prune(
     Raises
     ------
     InputError
-        If a parameter is not what is allowed, or not exactly one of `keep` and `tolerance` is given.
+        If a parameter has an invalid value, or not exactly one of `keep` and `tolerance` is given.
     NotDefinedError
-        If the method has no meaning for this task.
+        If the method is not defined for this task.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def prune(
 def chosen_subset(
     source: Source, request: Request, run: Run, engine: Engine
 ) -> tuple[Subset, Scores | None, Signals | None]:
-    """The subset asked for from a source, and the scores and signals it was chosen by, if any."""
+    """Return the requested subset of a source, with the scores and signals it was chosen by, if any."""
     if request.tolerance is None:
         signals = _observe(source, request, run, engine)
         scores = _score(signals, request, run)
@@ -144,7 +144,7 @@ def chosen_subset(
 
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
-    """Everything the method needs, from one observation; None if it looks at nothing."""
+    """Record everything the method needs in one observation; None if it needs nothing."""
     needs = request.plan.needs
     if source.task == "regression":
         needs = needs - {"logits"}
@@ -180,15 +180,15 @@ def _score(signals: Signals | None, request: Request, run: Run) -> Scores | None
     )
     if scores.reliability is not None and scores.reliability < UNRELIABLE:
         warnings.warn(
-            f"score {name!r} hardly agrees with itself here (rank correlation {scores.reliability:.2f} between halves "
-            "of the seeds); more seeds or epochs would help, or another method",
+            f"score {name!r} is unreliable here (rank correlation {scores.reliability:.2f} between halves of the "
+            "seeds); use more seeds or epochs, or another method",
             stacklevel=4,
         )
     return scores
 
 
 def _given(source: Source, signals: Signals | None, scores: Scores | None) -> Signals | Scores:
-    """What the selector works on; a method that looks at nothing still has to know who there is."""
+    """Return what the selector works on; a method that needs nothing still needs the ids."""
     if scores is not None:
         return scores
     if signals is not None:
@@ -197,7 +197,7 @@ def _given(source: Source, signals: Signals | None, scores: Scores | None) -> Si
 
 
 def _found(whole: Source, found: Search, request: Request) -> Subset:
-    """The subset a search ended with, or everything, with what was measured as its certificate."""
+    """Return the subset found by a search, or everything, with the measurements as its certificate."""
     if found.subset is None:
         return Subset(
             whole.ids,

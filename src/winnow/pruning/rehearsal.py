@@ -1,4 +1,4 @@
-"""Made-up signals of the declared shapes: to rehearse a method before any training, and to forecast what it takes."""
+"""Made-up signals of the declared shapes: to rehearse a method before any training, and to forecast its cost."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ __all__ = ["made_up", "made_up_signals"]
 
 
 def made_up_signals(source: Source, epochs: int) -> Signals:
-    """A few made-up examples with every signal that the task has, in the shape that observing the source would give."""
+    """Return a few made-up examples with every signal of the task, shaped as if the source had been observed."""
     kinds = min(5, max(2, len(source.classes))) if source.task == "classification" else 0
     sizes = {"seeds": 2, "models": 10, "epochs": epochs, "examples": 60, "classes": kinds}
     return made_up(source.task, {**sizes, "embedding": 4, "projection": 4}, "rehearsal")
 
 
 def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[str] | None = None) -> Signals:
-    """Signals that nobody observed.
+    """Make up signals that were never observed.
 
     Parameters
     ----------
     task
-        The task they pretend to be of.
+        Their task.
     sizes
-        Length of each axis; `classes` 0 for anything but classification.
+        Length of each axis; `classes` is 0 if the task is not classification.
     seed
         A word that names the random stream.
     only
-        Arrays to make; those of every registered signal that the task has if not given.
+        Arrays to make; if not given, those of every registered signal of the task.
     """
     n, kinds, epochs = sizes["examples"], sizes["classes"], sizes["epochs"]
     rng = stream(0, seed)
@@ -47,7 +47,7 @@ def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[st
         if missing and task in entry.tasks:
             made = entry.made_up(sizes, groups, hardness, rng)
             arrays |= {name: values for name, values in made.items() if name in missing}
-    if not arrays:  # a method that looks at nothing still has to know who there is
+    if not arrays:  # a method that needs nothing still needs the ids
         arrays["losses"] = np.zeros((1, epochs, n))
     labels = {"classification": groups, "regression": rng.random(n), "unlabelled": None}[task]
     classes = tuple(map(str, range(kinds)))

@@ -1,4 +1,4 @@
-"""What a pruning is asked for: the method chosen and rehearsed before anything is trained."""
+"""The request of a pruning, with its method chosen and rehearsed before anything is trained."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ __all__ = ["MethodName", "Request", "Tolerance", "choose", "request_of"]
 
 Tolerance = Annotated[
     float | None,
-    number("Instead of --keep: accuracy that may be lost.", low=0, high=1, open_low=True, open_high=True),
+    number("Instead of --keep: how much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True),
 ]
-MethodName = Annotated[str, Parameter("A score, a selector, score+selector, or auto.")]
+MethodName = Annotated[
+    str, Parameter("A score, a selector or score+selector, with parameters as in el2n(epoch=3); or auto.")
+]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a pruning was asked for, with the method chosen and the balance settled."""
+    """The request of a pruning, with method and balance resolved."""
 
     source: Source
     validation: Source | None
@@ -48,11 +50,11 @@ class Request:
     numbers: Sequence[int]  # the seeds themselves
     seed: int
     parameters: Mapping[str, Any]
-    settings: Mapping[str, Any]  # plain values of all this, for provenance and the run directory
+    settings: Mapping[str, Any]  # all of this as plain values, for provenance and the run directory
 
 
 def request_of(asked: VerbRequest) -> Request:
-    """Choose the method that a request of `prune` or `prune_with_proof` stands for, and rehearse it."""
+    """Resolve the method of a request of `prune` or `prune_with_proof`, and rehearse it."""
     source, keep, tolerance = asked.source, asked.keep, asked.tolerance
     if (keep is None) == (tolerance is None):
         either = f"{argument('keep', 'prune')} (a fraction in (0, 1]) and {argument('tolerance', 'prune')}"
@@ -91,11 +93,11 @@ def request_of(asked: VerbRequest) -> Request:
     return request
 
 
-TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # as asked for
+TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # taken over unchanged
 
 
 def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:
-    """The method taken apart, refused before anything is trained if it cannot work on this source."""
+    """Parse the method; raise before anything is trained if it cannot work on this source."""
     plan = with_parameters(parse_method(name), parameters)
     for found in reversed(plan.methods.values()):
         if source.task not in found.tasks:
@@ -107,14 +109,14 @@ def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodPar
 
 
 def _rehearse(source: Source, request: Request) -> None:
-    """Score and select once on a few made-up signals: what cannot work is refused before anything is trained."""
+    """Score and select once on a few made-up signals, so that what cannot work fails before any training."""
     signals = made_up_signals(source, request.recipe.epochs)
     scores = None if request.plan.score is None else score(request.plan.score, signals, **request.plan.score_parameters)
     choose(signals, signals if scores is None else scores, request, request.keep or 0.5)
 
 
 def choose(signals: Signals | None, given: Signals | Scores, request: Request, keep: float | None) -> Subset:
-    """Run the request's selector at one fraction."""
+    """Run the selector of the request at one fraction."""
     subset = select(
         request.plan.selector,
         given,

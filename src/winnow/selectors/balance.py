@@ -46,7 +46,7 @@ def _typed(text: str) -> float | str | None:
 Balance = Annotated[
     float | str | None,
     Parameter(
-        "Each class keeps at least this share of its equal part, in [0, 1]; auto is 0.5 for classes; or none.",
+        "Each class keeps at least this share of an equal part, in [0, 1]; auto (0.5 if there are classes) or none.",
         _balance,
         kind=str,
         read=_typed,

@@ -1,1 +1,1 @@
-"""Finding out what each example teaches: training dynamics, embeddings, per-example gradients, ensembles."""
+"""What training reveals about each example: training dynamics, embeddings, per-example gradients, ensembles."""

@@ -1,8 +1,8 @@
-"""Spherical k-means, once, for whoever needs prototypes or clusters in place of classes.
+"""Spherical k-means, for prototypes and for clusters in place of classes.
 
-Rows are scaled to unit length; centroids start by k-means++ on a seeded sample and are refined by faiss, several
-times over, and the tightest clustering wins: a single start often splits one class and merges two others. The same
-rows in the same order with the same seed give the same centroids, whatever the number of threads.
+Rows are scaled to unit length. Centroids are initialised by k-means++ on a seeded sample and refined by faiss. This is
+repeated from several starts, and the tightest clustering wins: a single start often splits one class and merges two
+others. The same rows, order and seed give the same centroids, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ..core.seeds import number, stream
 
 __all__ = ["DEFAULT_CLUSTERS", "cosines", "nearest_centroid", "spherical_centroids", "starting_rows", "unit_rows"]
 
-DEFAULT_CLUSTERS = 10  # where there are no classes to count
-SAMPLE = 100  # rows a centroid that k-means++ looks at
+DEFAULT_CLUSTERS = 10  # used if there are no classes
+SAMPLE = 100  # rows per centroid in the sample for k-means++
 ROUNDS = 50
 STARTS = 8
 BLOCK = 65_536  # rows compared with the centroids at a time
 
 
 def unit_rows(points: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Rows scaled to length one; a row of zeros stays zero, at cosine 0 to everything."""
+    """Scale rows to length one; a row of zeros stays zero, with cosine 0 to everything."""
     rows = points.reshape(points.shape[0], -1).astype(np.float64)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     rows /= np.where(largest > 0, largest, 1.0)  # so that squaring neither overflows nor vanishes
@@ -33,7 +33,7 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def starting_rows(unit: NDArray[np.float64], k: int, seed: int, start: int = 0) -> NDArray[np.int64]:
-    """Positions of k starting centroids by k-means++ on a seeded sample of the rows."""
+    """Return the positions of k initial centroids, by k-means++ on a seeded sample of the rows."""
     rng = stream(seed, "k-means", k, start)
     n = unit.shape[0]
     sample = rng.permutation(n)[: max(k, min(n, SAMPLE * k))]
@@ -53,7 +53,7 @@ def starting_rows(unit: NDArray[np.float64], k: int, seed: int, start: int = 0) 
 
 
 def spherical_centroids(points: NDArray[np.floating], k: int, seed: int, owner: str) -> NDArray[np.float64]:
-    """Centroids (unit rows, k x d) of the points' directions."""
+    """Return k centroids of the directions of the points, as unit rows (k x d)."""
     import faiss
 
     unit = unit_rows(points)
@@ -85,12 +85,12 @@ def spherical_centroids(points: NDArray[np.floating], k: int, seed: int, owner: 
 
 
 def cosines(points: NDArray[np.floating], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cosine of each point to its nearest centroid."""
+    """Return the cosine between each point and its nearest centroid."""
     return _nearest(points, centroids)[1]
 
 
 def nearest_centroid(points: NDArray[np.floating], centroids: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Number of the centroid nearest in direction to each point."""
+    """Return the number of the centroid nearest in direction to each point."""
     return _nearest(points, centroids)[0]
 
 

@@ -1,4 +1,4 @@
-"""Logits and losses: what a network says of each example after every epoch, recorded while it trains."""
+"""Logits and losses: the outputs of a network for each example after every epoch, recorded during training."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def losses(look: Look) -> Dynamics:
 
 
 class Dynamics:
-    """A Recorder at work: it looks in eval mode after each epoch, or keeps what training computes anyway."""
+    """Records outputs in eval mode after each epoch, or keeps what training computes anyway."""
 
     epochs: tuple[int, ...] = ()
     after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None = None
@@ -59,7 +59,7 @@ class Dynamics:
         self._recorder.log(positions, output, self._targets[positions])
 
     def after_epoch(self, epoch: int, model: torch.nn.Module) -> None:
-        """Look at all examples, unless training has shown them already."""
+        """Record all examples, if training has not recorded them already."""
         if self._what.mode == "eval":
             output = predict(model, self._feed, self._what.recipe)
             if not np.isfinite(output).all():
@@ -68,7 +68,7 @@ class Dynamics:
         self._recorder.end_epoch()
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What was recorded, without the axis of seeds."""
+        """Return what was recorded, without the axis `seeds`."""
         seen = self._recorder.signals()
         self.epochs = seen.epochs
         return {name: values[0] for name, values in seen.arrays.items()}

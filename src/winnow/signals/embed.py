@@ -38,24 +38,24 @@ def embed(
     device: str = "auto",
     **opening: Any,
 ) -> Signals:
-    """Embeddings of every example, in eval mode, without augmentation.
+    """Compute an embedding of every example, in eval mode, without augmentation.
 
     Parameters
     ----------
     source
         The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
-        A torch module, used with the weights it has; the name of a network; or `raw`, the scaled inputs
-        themselves, which suits tables.
+        A torch module with its weights; the name of a network; or `raw`: the scaled inputs themselves, which suits
+        tables.
     layer
-        Name of the layer whose output to take; what enters the last linear layer if not given.
+        Name of the layer whose output to take; the input of the last linear layer if not given.
     weights
-        File of weights for a named network; without it the network is a random one.
+        File of weights for a named network; random weights if not given.
     mean, std
-        How the network wants its inputs scaled, one number per channel (images in 0 to 1); measured on the
+        Mean and standard deviation for scaling the inputs, one number per channel (images in 0 to 1); measured on the
         source if not given.
     seed
-        Of a random network's weights.
+        Seed of random weights.
     device
         Where to compute; `auto` takes a GPU if there is one.
     **opening
@@ -69,7 +69,7 @@ def embed(
     Raises
     ------
     InputError
-        If a parameter is not what is allowed, or the network does not take these examples.
+        If a parameter has an invalid value, or the network does not accept these examples.
 
     Examples
     --------
@@ -103,14 +103,14 @@ def embed(
 
 
 def weights_of(model: torch.nn.Module) -> str:
-    """Fingerprint of the weights a module has."""
+    """Return a fingerprint of the weights of a module."""
     return fingerprint(*state_of(model))
 
 
 def embeddings_of(
     model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
 ) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Features of every example of a feed, in canonical order, in eval mode."""
+    """Return features of every example of a feed, sorted by id, in eval mode."""
     raw = isinstance(model, torch.nn.Flatten)
     features = model if raw else partial(features_of, model, layer=layer)
     found = embedding_batches(model, features, feed, device_of(recipe), batch)
@@ -126,9 +126,9 @@ def embedding_batches(
     start: int = 0,
     stop: int | None = None,
 ) -> Iterator[np.ndarray[Any, np.dtype[np.float32]]]:
-    """Features of the examples at canonical positions from `start` to `stop`, a batch at a time, in eval mode.
+    """Yield features of the examples at positions `start` to `stop` (sorted by id), batch by batch, in eval mode.
 
-    `features` takes a batch of inputs through the model.
+    `features` computes them from a batch of inputs.
     """
     model.to(device)
     end = len(feed) if stop is None else stop
@@ -149,7 +149,7 @@ def embedding_batches(
 def scaling_given(
     owner: str, source: Source, mean: Sequence[float] | None, std: Sequence[float] | None
 ) -> Scaling | None:
-    """How a trained network wants its inputs scaled, if that was said; else None, and it is measured."""
+    """Return the given scaling of inputs; None if none is given, and it is measured."""
     if mean is None and std is None:
         return None
     if mean is None or std is None:

@@ -1,4 +1,4 @@
-"""Embeddings: where a trained network puts each example."""
+"""Embeddings: the representation of each example by a trained network."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ __all__ = ["embeddings"]
 
 @registry.signal(arrays={"embeddings": ("examples", "embedding")}, tasks=registry.ALL_TASKS)
 def embeddings(look: Look) -> dict[str, NDArray[Any]]:
-    """Representation by the first seed's trained network, and by the second's to tell how reliable scores are."""
+    """Representation by the trained network of the first seed, and of the second to measure reliability."""
     return {"embeddings": embeddings_of(look.model, look.feed, look.what.recipe, look.what.layer)}

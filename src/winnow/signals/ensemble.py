@@ -1,8 +1,8 @@
-"""Subset ensembles: which models saw an example, and which got it right.
+"""Subset ensembles: which models were trained on an example, and which classify it correctly.
 
-Each block of ten models splits the examples at random into ten folds; model j leaves out folds j, j + 1 and
-j + 2. Every model so trains on a random 70 %, and every example is left out by exactly three models of each
-block, which independent draws would not guarantee (3 % of examples would be in all ten).
+Each block of ten models splits the examples at random into ten folds; model j leaves out folds j, j + 1 and j + 2. So
+every model trains on a random 70 %, and every example is left out by exactly three models of each block. Independent
+draws would not guarantee that: 3 % of the examples would be in all ten.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _made_up(
     hardness: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> dict[str, NDArray[Any]]:
-    """Memberships as they are drawn; hard examples are right mostly in models that saw them."""
+    """Make up memberships and outcomes; hard examples are right mostly in models trained on them."""
     member = memberships(sizes["examples"], BLOCK, 0)
     right = rng.random(member.shape) < np.where(member, 0.99, 1 - 0.9 * hardness)
     return {"ensemble_member": member, "ensemble_correct": right}
@@ -46,14 +46,14 @@ def _made_up(
     make_up=_made_up,
 )
 def ensemble(look: Look) -> dict[str, NDArray[Any]]:
-    """Which models of a subset ensemble saw each example, and which get it right."""
+    """Which models of a subset ensemble were trained on each example, and which classify it correctly."""
     labels = np.asarray(look.feed.source.labels)[look.feed.order]
     right = predict(look.model, look.feed, look.what.recipe).argmax(1) == labels
     return {"ensemble_member": np.asarray(look.member), "ensemble_correct": right.astype(np.uint8)}
 
 
 def memberships(n: int, models: int, seed: int) -> NDArray[np.uint8]:
-    """Which examples each model trains on: models x n, 1 for in, in canonical order."""
+    """Return which examples each model trains on: models x n, 1 if it does, examples sorted by id."""
     checks.integer("models", "the ensemble", models, low=BLOCK)
     if models % BLOCK:
         raise InputError(

@@ -1,7 +1,7 @@
-"""Loss gradients of single examples, by torch.func, in eval mode.
+"""Per-example loss gradients, by torch.func, in eval mode.
 
-The gradient is that of one example's own loss, so no batch size enters. Norms are exact; the gradients
-themselves are projected, and n x parameters is never held.
+Each gradient is that of the loss of one example, so the batch size does not matter. Norms are exact. The gradients
+themselves are projected, so that n x parameters numbers are never in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .observation import Look
 
 __all__ = ["example_gradients", "gradient_norms", "gradients"]
 
-CHUNK_NUMBERS = 1 << 25  # per-example gradients held at once, in numbers: 128 MB
+CHUNK_NUMBERS = 1 << 25  # numbers of per-example gradients in memory at once: 128 MB
 NORMS: dict[str, tuple[str | int, ...]] = {"gradient_norms": ("seeds", "examples")}
 
 
@@ -48,7 +48,7 @@ def gradients(look: Look) -> dict[str, NDArray[Any]]:
 def example_gradients(
     model: torch.nn.Module, feed: Feed, recipe: Recipe, dim: int | None, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    """Norms (n) and, if `dim` is given, projected gradients (n x dim), in canonical order.
+    """Return norms (n) and, if `dim` is given, projected gradients (n x dim), sorted by id.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ def example_gradients(
     feed
         The examples, with targets.
     recipe
-        For the device.
+        Its device is used.
     dim
-        Length after projection; None for norms alone.
+        Length after projection; None for norms only.
     seed
-        Of the projection.
+        Seed of the projection.
     """
     if feed.targets is None:
         raise NotDefinedError(f"gradients need labels or a target; source {feed.source.name!r} has neither.")

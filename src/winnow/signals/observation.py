@@ -1,4 +1,4 @@
-"""One observation: what was asked for, and the look at a network that every signal is computed from."""
+"""One observation: its settings, and the `Look` that every signal is computed from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Look", "Observation", "Watcher", "signals_for"]
 
 @dataclass(frozen=True)
 class Observation:
-    """What to record, and how; everything but the source that decides the numbers."""
+    """What to record and how: everything that decides the numbers, except the source."""
 
     model: Any
     recipe: Recipe
@@ -33,7 +33,7 @@ class Observation:
     seed: int
 
     def settings(self) -> dict[str, Any]:
-        """Plain values, for provenance and keys."""
+        """Return plain values, for provenance and keys."""
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {**plain, "model": describe(self.model), "recipe": self.recipe.settings(), "want": list(self.want)}
 
@@ -45,13 +45,13 @@ class Look:
     Parameters
     ----------
     feed
-        The examples in canonical order (by id), scaled as the network wants them; `feed.source` is their source.
+        The examples, sorted by id and scaled for the network; `feed.source` is their source.
     what
-        What was asked of `observe`: recipe, seed, layer and the like.
+        The settings of `observe`: recipe, seed, layer and so on.
     model
-        The network; None for a signal of the data alone.
+        The network; the identity for a signal of the data alone.
     member
-        For a model of an ensemble: 1 where it trained on the example.
+        For a model of an ensemble: 1 for the examples it was trained on.
     """
 
     feed: Feed
@@ -61,22 +61,22 @@ class Look:
 
 
 class Watcher(Protocol):
-    """What a signal that is recorded while a network trains returns before the training."""
+    """Records a signal during training; the function of a signal with `when="training"` returns one."""
 
     epochs: tuple[int, ...]  # after which epochs it recorded
     after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None
 
     def after_epoch(self, epoch: int, model: torch.nn.Module) -> None:
-        """Look at the network after an epoch, counted from 1."""
+        """Record the network after an epoch, counted from 1."""
         ...
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """What was recorded, without the axis of seeds."""
+        """Return what was recorded, without the axis `seeds`."""
         ...
 
 
 def signals_for(want: tuple[str, ...]) -> list[registry.Signal]:
-    """The signals to compute for these words; one whose arrays all come with another's is left out."""
+    """Return the signals to compute for these names, without those whose arrays another one gives too."""
     found: list[registry.Signal] = []
     words = list(dict.fromkeys(want))
     for entry in sorted((registry.get("signal", word) for word in words), key=lambda entry: -len(entry.arrays)):

@@ -1,4 +1,4 @@
-"""The trainings of an observation, each a job of its own: they call the registered signals when their time comes."""
+"""The trainings of an observation, one job each; each job calls the registered signals at their moment."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .observation import Look, Observation, Watcher, signals_for
 
 __all__ = ["observed"]
 
-Entries = list[registry.Signal]  # carried by the jobs, so that a signal registered in a script reaches the workers
+Entries = list[registry.Signal]  # part of the jobs, so that signals registered in a script reach the workers
 
 
 def observed(
     source: Source, what: Observation, numbers: Sequence[int], run: Run, engine: Engine, key: list[Any]
 ) -> Signals:
-    """Everything wanted: the trainings with these seeds, then an ensemble's, then what the data show by themselves."""
+    """Record everything: in one training per seed, in the trainings of an ensemble, and from the data alone."""
     entries = signals_for(what.want)
     seen, asked, given = (
         [entry for entry in entries if entry.when in moments]
         for moments in (("training", "epoch", "trained"), ("ensemble",), ("data",))
     )
     parts = []
-    if seen:  # arrays without seeds are the first two seeds'
+    if seen:  # only the first two seeds give arrays without an axis for seeds
         ends = {} if all(e.stacked for e in seen) else dict(zip(numbers, ("", registry.AGAIN), strict=False))
         jobs = [
             Job(
@@ -56,7 +56,7 @@ def observed(
 
 
 def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None]) -> Signals:
-    """One training, watched; the last item ends the names of arrays without seeds, None leaves them out."""
+    """Run and record one training; the last item is the suffix of arrays without seeds, None leaves them out."""
     source, what, entries, which, ending = job
     feed = Feed(source)
     model = _network(source, what, which)
@@ -99,7 +99,7 @@ def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None]) -> 
 def _observe_ensemble(
     source: Source, what: Observation, entries: Entries, run: Run, engine: Engine, key: list[Any]
 ) -> Signals:
-    """The trainings of a subset ensemble, joined."""
+    """Run the trainings of a subset ensemble and stack what they give."""
     member = memberships(len(source), what.ensemble, what.seed)
     jobs = [
         Job(
@@ -114,7 +114,7 @@ def _observe_ensemble(
 
 
 def _observe_member(job: tuple[Source, Observation, Entries, int, NDArray[np.uint8]]) -> Signals:
-    """One model of the ensemble: trained on its members, asked about everyone."""
+    """Train one model of the ensemble on its part, and record all examples."""
     source, what, entries, index, member = job
     inside = Feed(source.at(source.order[member.astype(bool)]))
     everyone = Feed(source, inside.scaling)
@@ -124,13 +124,13 @@ def _observe_member(job: tuple[Source, Observation, Entries, int, NDArray[np.uin
 
 
 def _observe_data(job: tuple[Source, Observation, Entries]) -> Signals:
-    """What the examples show by themselves, without a network."""
+    """Compute the signals of the data alone, without a network."""
     source, what, entries = job
     return _looked(Look(Feed(source), what, torch.nn.Identity()), entries)
 
 
 def _looked(look: Look, entries: Entries) -> Signals:
-    """The arrays of one look."""
+    """Compute the arrays of one Look."""
     source = look.feed.source
     arrays, axes = {}, {}
     for entry in entries:
@@ -142,5 +142,5 @@ def _looked(look: Look, entries: Entries) -> Signals:
 
 
 def _network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
-    """A fresh network for these words of the seed's stream."""
+    """Build a new network, initialised by the seed and these names."""
     return build(what.model, classes=source.outputs, shape=source.shape, seed=seed_number(what.seed, "init", *names))

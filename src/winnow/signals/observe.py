@@ -1,7 +1,7 @@
-"""observe: train a model a few times and write down what it did with each example.
+"""observe: train a model and record what it does with each example.
 
-Ten scores cost one observation: everything `want`ed is recorded in the same trainings. Each seed (and each
-model of an ensemble) is a step of its own: kept when finished, made side by side by the engine.
+Ten scores cost one observation: everything in `want` is recorded in the same trainings. Each seed, and each model of an
+ensemble, is a separate step: saved when finished, and run in parallel by the engine.
 """
 
 from __future__ import annotations
@@ -37,11 +37,15 @@ Want = Annotated[
         kind=list[str] | None,
     ),
 ]
-Mode = Annotated[str, choice("Look after each epoch, or as training goes, which is free", ("eval", "train"))]
-GradientEpoch = Annotated[int | None, Parameter("Epoch after which gradients are taken; a tenth if not given.")]
+Mode = Annotated[str, choice("Record in a pass after each epoch, or during training at no cost", ("eval", "train"))]
+GradientEpoch = Annotated[
+    int | None, Parameter("Epoch after which gradients are taken; a tenth of the training if not given.")
+]
 GradientDim = Annotated[int, whole("Length of a projected gradient.", low=1)]
-Ensemble = Annotated[int, Parameter("Models of the ensemble, a multiple of ten.")]
-Layer = Annotated[str | None, Parameter("Layer of the embeddings; what enters the last linear one if not given.")]
+Ensemble = Annotated[int, Parameter("Number of models of the ensemble, a multiple of ten.")]
+Layer = Annotated[
+    str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
+]
 
 
 def observe(
@@ -68,30 +72,30 @@ def observe(
     source
         The examples: a Source, or anything that `wn.open` takes.
     model
-        Name of a network, a torch module (its architecture; weights are drawn afresh for each seed) or a
-        function that makes one.
+        Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
+        function that returns one.
     recipe
         How to train.
     seeds
-        How many trainings, or their seeds.
+        Number of trainings, or their seeds.
     want
-        Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. None is `logits`,
-        or `losses` for a regression target.
+        Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. If not
+        given, `logits`, or `losses` for regression.
     mode
-        `eval` looks at all examples after each epoch, in eval mode, without augmentation, at the price of a
-        forward pass; `train` keeps the outputs that training computes anyway.
+        `eval` records all examples after each epoch, in eval mode and without augmentation, which costs a forward pass;
+        `train` keeps the outputs that training computes anyway.
     gradient_epoch
         After which epoch gradients are taken; a tenth of the training if not given.
     gradient_dim
         Length of a projected gradient or lpNTK feature.
     ensemble
-        How many models on random 70 % subsets, a multiple of ten.
+        Number of models on random 70 % subsets, a multiple of ten.
     layer
-        Layer to take embeddings from; what enters the last linear layer if not given.
+        Layer to take embeddings from; the input of the last linear layer if not given.
     seed
-        Decides everything random together with `seeds`.
+        Seed of everything random, together with `seeds`.
     out
-        A run directory to keep finished steps in.
+        A run directory, where finished steps are kept.
     engine
         Where trainings run.
     **opening
@@ -100,16 +104,16 @@ def observe(
     Returns
     -------
     Signals
-        The arrays asked for, one row per example, in the order of the source.
+        The requested arrays, one row per example, in the order of the source.
 
     Raises
     ------
     InputError
-        If a parameter is not what is allowed, or the network does not fit the examples.
+        If a parameter has an invalid value, or the network does not fit the examples.
     NotDefinedError
-        If there are no labels to train on, or what is wanted has no meaning for the task.
+        If there are no labels to train on, or a signal is not defined for the task.
     DivergedError
-        If a training leaves the finite numbers.
+        If the outputs of a training are no longer finite.
 
     Examples
     --------
@@ -123,7 +127,7 @@ def observe(
     what = _observation(asked)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
-    del settings["seeds"]  # more seeds join those that are there
+    del settings["seeds"]  # more seeds are added to a run
     with Run.opened(out, {"command": "observe", **settings}) as run:
         held = hold(source)
         key = [source.fingerprint, settings]
@@ -133,7 +137,7 @@ def observe(
 
 
 def _observation(asked: VerbRequest) -> Observation:
-    """What to record, refused where it cannot be recorded from this source."""
+    """Return what to record; raise if it cannot be recorded from this source."""
     source, recipe, want = asked.source, asked.recipe, asked.want
     if want is None:
         want = ("losses",) if source.task == "regression" else ("logits",)
@@ -165,7 +169,7 @@ def _observation(asked: VerbRequest) -> Observation:
     if any(known[word].when != "data" for word in words):
         auto = isinstance(model, str) and model == "auto"
         network = choose(source.shape, source.kind, source.outputs) if auto else model
-        build(network, classes=source.outputs, shape=source.shape)  # refused before any training if it does not fit
+        build(network, classes=source.outputs, shape=source.shape)  # raises before any training if it does not fit
     return Observation(
         network, recipe, words, asked.mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed
     )

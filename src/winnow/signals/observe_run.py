@@ -1,4 +1,4 @@
-"""observe_run: observe into a run directory, for the commands that go step by step."""
+"""observe_run: observe into a run directory, for `winnow observe`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,14 @@ def observe_run(
     engine: Where = None,
     **opening: Any,
 ) -> Signals:
-    """Observe into a run directory and keep everything observed there as `signals.safetensors`.
+    """Observe into a run directory and keep everything there as `signals.safetensors`.
 
-    Asking again for more, with the same model and recipe, adds to what is there; an array that is observed again
-    replaces the old one.
+    A later call with the same model and recipe adds to the file; an array that is observed again replaces the old one.
 
     Parameters
     ----------
     source, want, model, recipe, seeds, mode, seed, engine, **opening
-        As for `observe`. If nothing is wanted, what the task allows: logits for classes, losses for a target,
-        embeddings without labels.
+        As for `observe`. Without `want`: logits for classification, losses for regression, embeddings without labels.
     out
         The run directory.
     """
@@ -50,7 +48,7 @@ def observe_run(
     source = asked.source
     usual = {"classification": ("logits",), "regression": ("losses",), "unlabelled": ("embeddings",)}[source.task]
     wanted = tuple(want or usual)
-    growing = ("seeds", "engine")  # what may differ from one call to the next
+    growing = ("seeds", "engine")  # may differ between calls
     settings = {name: value for name, value in asked.settings().items() if name not in growing}
     settings = {"command": "observe", **settings}
     with Run.opened(out, settings, extend=False) as run:

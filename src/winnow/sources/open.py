@@ -116,7 +116,10 @@ def open(  # the name is the public promise
     labels: Annotated[
         str | ArrayLike | None, Parameter("Column or key that holds the labels.", kind=str | None)
     ] = None,
-    task: Annotated[Task | None, Parameter(f"{', '.join(TASKS)}, if not to be guessed.", kind=str | None)] = None,
+    task: Annotated[
+        Task | None,
+        Parameter(f"{', '.join(TASKS[:-1])} or {TASKS[-1]}; guessed from the labels if not given.", kind=str | None),
+    ] = None,
     ids: str | ArrayLike | None = None,
     split: str | None = None,
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side.", option="image-size")] = None,
@@ -125,7 +128,9 @@ def open(  # the name is the public promise
     unreadable: Annotated[
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
-    limit: Annotated[int | None, Parameter("Use only this many examples, drawn at random by class.")] = None,
+    limit: Annotated[
+        int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")
+    ] = None,
     name: str | None = None,
 ) -> Source:
     """Open data of any kind as a Source.

@@ -1,4 +1,4 @@
-"""Data as a verb takes it: a Source, or anything that `wn.open` takes, with its keywords beside the verb's own."""
+"""The data parameter of a verb: a Source, or anything that `wn.open` takes, with the keywords of `wn.open`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .open import open as open_source
 
 __all__ = ["Data", "MoreData", "TestData", "as_source", "named_values", "opened_like", "test_sets"]
 
-SHARED = ("labels", "task", "columns", "size", "unreadable")  # what opened the training data opens its test data too
+SHARED = ("labels", "task", "columns", "size", "unreadable")  # keywords that also apply to the test data
 
 
 def as_source(name: str, owner: str, what: Any, **opening: Any) -> Source:
-    """A Source as it is, and anything else opened.
+    """Return a Source unchanged; open anything else.
 
     Parameters
     ----------
     name, owner
-        What messages call the data: parameter and verb.
+        Parameter and verb, for messages.
     what
         A Source, or what `wn.open` takes.
     **opening
@@ -37,18 +37,18 @@ def as_source(name: str, owner: str, what: Any, **opening: Any) -> Source:
 
 
 def opened_like(asked: VerbRequest, name: str, what: Any, split: str | None = None) -> Source:
-    """More data of the kind that a verb was given: opened as its data were, with the same class numbers.
+    """Open more data in the same way as the data of a verb, with the same class numbers.
 
     Parameters
     ----------
     asked
-        The request, its source open already.
+        The request, with its source open.
     name
-        What messages call the data.
+        Name of the data in messages.
     what
         A Source, or what `wn.open` takes.
     split
-        The part to take where there are several; all of it where there are none.
+        The split to open; everything if there are no splits.
     """
     if isinstance(what, Source):
         return what
@@ -62,7 +62,7 @@ def opened_like(asked: VerbRequest, name: str, what: Any, split: str | None = No
 
 
 def test_sets(asked: VerbRequest) -> Any:
-    """The test data of a verb, opened; None if none are given and the data have no test split of their own."""
+    """Open the test data of a verb; None if none are given and the data have no test split."""
     given = asked.test
     if isinstance(given, Mapping):
         return {name: opened_like(asked, f"test set {name!r}", what, "test") for name, what in given.items()}
@@ -77,22 +77,22 @@ def test_sets(asked: VerbRequest) -> Any:
 
 
 def _like(asked: VerbRequest) -> dict[str, Any]:
-    """The keywords that open more data of the same kind."""
+    """Return the keywords that open more data of the same kind."""
     how = {key: value for key, value in asked.opening.items() if key in SHARED}
     if not isinstance(how.get("labels"), str | None):
-        del how["labels"]  # given beside the training data, they are the labels of nothing else
+        del how["labels"]  # labels in memory belong to the training data only
     return {**how, "classes": asked.source.classes or None}
 
 
 def named_values(option: str, texts: list[str] | None) -> dict[str, str] | None:
-    """`name=data` pairs, or data that name themselves by their file; every name once."""
+    """Return `name=data` pairs as a mapping; without a name, the file name is used. Each name may occur once."""
     found: dict[str, str] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or Path(text).exists():
             name, value = Path(text).stem, text
         if name in found:
-            raise InputError(f"{option} names {name!r} twice; tell them apart as name=file.")
+            raise InputError(f"{option} has the name {name!r} twice; use name=file to tell them apart.")
         found[name] = value
     return found or None
 
@@ -110,12 +110,15 @@ Data = Annotated[
     ),
 ]
 MoreData = Annotated[
-    Any, Parameter("Data to measure a tolerance on; a fifth held out if not given.", plain=None, kind=str | None)
+    Any,
+    Parameter(
+        "Validation data for --tolerance; if not given, a fifth of the data is held out.", plain=None, kind=str | None
+    ),
 ]
 TestData = Annotated[
     Any,
     Parameter(
-        "Test data, or name=data for several; the data's own test split if not given.",
+        "Test data, or name=data for several; the test split of the data if not given.",
         plain=None,
         kind=list[str] | None,
         read=lambda texts: named_values("--test", texts),

@@ -1,4 +1,4 @@
-"""The conformance suite: what winnow asks of its own scores, selectors, signals, sources and engines, for anyone's.
+"""The conformance suite: the checks that winnow's own scores, selectors, signals, sources and engines pass.
 
 In a test of your package:
 
@@ -9,8 +9,8 @@ In a test of your package:
     def test_conformance(name, check):
         check()
 
-or all at once, `testing.check_score("my_score")`. A check that cannot hold for a method, such as `higher_is_harder`
-for random numbers, is named in `excepting`. Nothing here needs pytest.
+or all checks of one score at once: `testing.check_score("my_score")`. If a check cannot hold for a method, such as
+`higher_is_harder` for random numbers, name it in `excepting`. Nothing here needs pytest.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def conformance(
     kinds: Collection[registry.Kind] = tuple(_OF),
     excepting: Collection[str] = (),
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The checks of registered signals, scores, selectors and engines, one by one.
+    """Yield the checks of registered signals, scores, selectors and engines, one by one.
 
     Parameters
     ----------
     names
-        Which; all if none is named.
+        Names of methods; all if none is given.
     package
         Only what this package registers.
     kinds
@@ -71,7 +71,7 @@ def conformance(
     Yields
     ------
     tuple
-        An id, such as `score-el2n-higher_is_harder`, and a function that raises AssertionError if it does not hold.
+        An id, such as `score-el2n-higher_is_harder`, and a function that raises AssertionError if the check fails.
     """
     found = [entry for kind in kinds for entry in registry.listing(kind) if package is None or entry.package == package]
     for name in names:
@@ -86,37 +86,37 @@ def conformance(
 
 
 def check_all(package: str, *, excepting: Collection[str] = ()) -> int:
-    """Check every signal, score, selector and engine that a package registers; how many checks there were."""
+    """Check every signal, score, selector and engine that a package registers; return the number of checks."""
     return _run(dict(conformance(package=package, excepting=excepting)))
 
 
 def check_signal(name: str, *, excepting: Collection[str] = ()) -> int:
-    """Check a registered signal; it is observed on a few made-up rows."""
+    """Check a registered signal by observing it on a few made-up rows; return the number of checks."""
     return _run(checks_of_signal(name), excepting)
 
 
 def check_score(name: str, *, excepting: Collection[str] = ()) -> int:
-    """Check a registered score on planted signals, of which it is known which examples are hard."""
+    """Check a registered score on made-up signals with known hard examples; return the number of checks."""
     return _run(checks_of_score(name), excepting)
 
 
 def check_selector(name: str, *, excepting: Collection[str] = ()) -> int:
-    """Check a registered selector on planted signals."""
+    """Check a registered selector on made-up signals; return the number of checks."""
     return _run(checks_of_selector(name), excepting)
 
 
 def check_source(open_: Callable[[], Source], *, excepting: Collection[str] = ()) -> int:
-    """Check an adapter by a function that opens something small, such as `lambda: wn.open("few.xyz")`."""
+    """Check a source by a function that opens a small one, such as `lambda: wn.open("few.xyz")`."""
     return _run(checks_of_source(open_), excepting)
 
 
 def check_engine(engine: Engine | str | Any, *, excepting: Collection[str] = ()) -> int:
-    """Check an engine, or the registered one of that name."""
+    """Check an engine, or the registered engine of that name; return the number of checks."""
     return _run(checks_of_engine(engine_of("check_engine", engine)), excepting)
 
 
 def _run(checks: Checks, excepting: Collection[str] = ()) -> int:
-    """Run checks; the first that fails says which it is."""
+    """Run checks; the error names the check that failed."""
     for name in excepting:
         if name not in checks:
             raise UnknownNameError.of("check", name, checks)

@@ -1,4 +1,4 @@
-"""Expecting a refusal, for suites that do without pytest."""
+"""Expect an error, for suites that do not use pytest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["refused"]
 
 
 def refused(call: Callable[[], object], kind: type[Exception], pattern: str) -> None:
-    """Check that a call is refused with an error of this kind whose sentence matches the pattern."""
+    """Check that a call raises an error of this kind whose message matches the pattern."""
     try:
         call()
     except kind as error:
         said = str(error)
     else:
-        raise AssertionError(f"nothing was refused where {kind.__name__} matching {pattern!r} was expected")
-    assert re.search(pattern, said), f"the refusal {said!r} does not match {pattern!r}"
+        raise AssertionError(f"no error was raised; expected {kind.__name__} matching {pattern!r}")
+    assert re.search(pattern, said), f"the message {said!r} does not match {pattern!r}"

@@ -1,11 +1,11 @@
 """Planted signals: easy and hard examples whose training is simulated, so that every score has a known direction.
 
-Each example has a hidden hardness h. Easy ones (h below .35) are learned within a few epochs and end with a large
-margin, lie near the centre of their class, and are right even in models that never saw them. Hard ones (h above
-.65) are learned late, flip for as long as they are watched, lie far out, and are right mostly where they were
-trained on. Their lpNTK features point away from that of their class, where those of easy ones lie close together.
-Seeds share the hardness and nothing else, so halves of the seeds must agree. Arrays of other packages' signals are made
-up as those signals say (`make_up`).
+Each example has a hidden hardness h. Easy examples (h below 0.35) are learned within a few epochs, end with a large
+margin, lie near the centre of their class, and are classified correctly even by models that were not trained on them.
+Hard examples (h above 0.65) are learned late, flip until the end, lie far from the centre, and are classified correctly
+mostly by models trained on them. The lpNTK features of easy examples lie close to that of their class, those of hard
+examples far from it. Seeds share only the hardness, so halves of the seeds must agree. Signals of other packages make
+up their own arrays (`make_up`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Planted:
 def _logits(
     rng: np.random.Generator, labels: NDArray[np.int64], hardness: NDArray[np.float64], classes: int, epochs: int
 ) -> NDArray[np.float64]:
-    """One seed's logits: epochs x n x classes."""
+    """Simulate the logits of one seed: epochs x n x classes."""
     n = labels.size
     rival = (labels + 1 + rng.integers(classes - 1, size=n)) % classes
     learned_at = 1 + 25 * hardness**2
@@ -48,7 +48,7 @@ def _logits(
 
 
 def _losses(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Cross-entropy of each example: epochs x n."""
+    """Return the cross-entropy of each example: epochs x n."""
     top = logits.max(axis=-1)
     total = np.log(np.exp(logits - top[..., None]).sum(axis=-1)) + top
     return np.asarray(total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0])
@@ -63,7 +63,7 @@ def planted(
     models: int = 60,
     counts: tuple[int, ...] | None = None,
 ) -> Planted:
-    """Classification signals with every array there is, ids neither sorted nor numbers."""
+    """Make classification signals with every registered array; the ids are unsorted text."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % classes if counts is None else np.repeat(np.arange(len(counts)), counts)
     n, classes = labels.size, int(labels.max()) + 1
@@ -109,11 +109,11 @@ def planted(
 
 
 def as_task(made: Signals, task: Task) -> Signals:
-    """The same examples as regression or unlabelled signals, with the arrays that make sense there."""
+    """Return the same examples as regression or unlabelled signals, with the arrays defined for that task."""
     if task == "classification":
         return made
     kept = {name for entry in registry.listing("signal") if task in entry.tasks for name in entry.arrays}
-    kept = kept | {"logits"} if task == "unlabelled" else kept - {"logits"}  # a network may be asked without labels
+    kept = kept | {"logits"} if task == "unlabelled" else kept - {"logits"}  # logits need a network, not labels
     labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
     return replace(
         made,
@@ -125,5 +125,5 @@ def as_task(made: Signals, task: Task) -> Signals:
 
 
 def shuffled(signals: Signals, seed: int = 1) -> Signals:
-    """The same signals in another order."""
+    """Return the same signals in another order."""
     return signals.at(np.random.default_rng(seed).permutation(len(signals)))

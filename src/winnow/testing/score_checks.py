@@ -1,4 +1,4 @@
-"""What every score promises: a direction, no dependence on order, finite numbers, reasons where it cannot work."""
+"""Checks of every score: direction, independence of order, finite numbers, clear errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _made() -> Planted:
 
 
 def share_of_wins(name: str) -> tuple[float, float]:
-    """In which share of planted pairs a hard example outranks an easy one, and its standard error by chance."""
+    """Return the share of planted pairs in which the hard example ranks above the easy one, and its standard error."""
     made = _made()
     values = score(name, made.signals).values
     hard, easy = values[made.hard], values[~made.hard]
@@ -36,7 +36,7 @@ def share_of_wins(name: str) -> tuple[float, float]:
 
 def _higher_is_harder(name: str) -> None:
     wins, _ = share_of_wins(name)
-    assert wins > 0.9, f"a hard example outranks an easy one in only {wins:.2f} of pairs"
+    assert wins > 0.9, f"a hard example ranks above an easy one in only {wins:.2f} of pairs"
 
 
 def _order_plays_no_part(name: str) -> None:
@@ -94,7 +94,9 @@ def _halves_of_the_seeds_agree(name: str) -> None:
 def _one_seed_has_no_reliability(name: str) -> None:
     method = registry.get("score", name)
     single = planted(n=30, seeds=1, models=60).signals
-    models = any("models" in registry.layout_of(need).axes for need in method.needs)  # they are halved, not seeds
+    models = any(
+        "models" in registry.layout_of(need).axes for need in method.needs
+    )  # then the models are halved instead of the seeds
     assert (score(name, single).reliability is not None) == ("seed" in method.parameters or models)
 
 
@@ -173,6 +175,6 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def checks_of_score(name: str) -> dict[str, Callable[[], None]]:
-    """Every check of a score, by what it shows."""
+    """Return every check of a score by name."""
     registry.get("score", name)
     return {check.__name__[1:]: partial(check, name) for check in CHECKS}

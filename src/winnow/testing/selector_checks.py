@@ -22,7 +22,7 @@ from .planted import as_task, planted, shuffled
 
 __all__ = ["checks_of_selector", "selected"]
 
-COUNTS = (60, 30, 8, 3)  # of the classes that quotas are checked on
+COUNTS = (60, 30, 8, 3)  # class sizes for the checks of quotas
 
 
 @cache
@@ -31,7 +31,7 @@ def _made() -> Signals:
 
 
 def selected(name: str, signals: Signals | None = None, **options: Any) -> Subset:
-    """Any selector on any task, on planted signals if none are given: with a score that the task has, if needed."""
+    """Run a selector, on planted signals if none are given; if needed, with a score that the task has."""
     given = _made() if signals is None else signals
     if "scores" in registry.get("selector", name).needs and given.task != "classification":
         options["score"] = "prototype"
@@ -75,7 +75,7 @@ def _quotas_are_kept_exactly(name: str) -> None:
             assert sum(counts) == len(out) == size
             for count, available in zip(counts, COUNTS, strict=True):
                 assert count >= min(available, balance * size / len(COUNTS))
-            if balance == 1.0:  # as equal as the data allow: only classes used up hold fewer than others less one
+            if balance == 1.0:  # as equal as the data allow: only exhausted classes may be smaller
                 roomy = [count for count, available in zip(counts, COUNTS, strict=True) if count < available]
                 assert max(counts) - min(roomy) <= 1
             assert out.certificate["class_counts"] == dict(zip(signals.classes, counts, strict=True))
@@ -134,7 +134,7 @@ def _missing_arrays_are_named(name: str) -> None:
 
 
 def _copies_of_one_example(name: str) -> None:
-    """Equal signals leave nothing to choose by; the size is kept all the same."""
+    """If all signals are equal, the size must still be exact."""
     made = planted(n=24, seeds=1, epochs=10).signals
     arrays = {key: np.zeros_like(values) for key, values in made.arrays.items()}
     assert len(selected(name, replace(made, arrays=arrays), size=9, balance=0.5)) == 9
@@ -190,6 +190,6 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def checks_of_selector(name: str) -> dict[str, Callable[[], None]]:
-    """Every check of a selector, by what it shows."""
+    """Return every check of a selector by name."""
     registry.get("selector", name)
     return {check.__name__[1:]: partial(check, name) for check in CHECKS}

@@ -1,4 +1,4 @@
-"""What every signal promises: the arrays it declares, tied to ids, the same for the same seed."""
+"""Checks of every signal: the declared arrays, tied to ids, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS, FEATURES, CLASSES, EPOCHS, SEEDS, DIM = 30, 4, 3, 2, 2, 8
 
 
 def _source() -> Source:
-    """A few made-up rows of three classes."""
+    """Make up a few rows of three classes."""
     rng = np.random.default_rng(0)
     labels = np.arange(ROWS) % CLASSES
     rows = rng.normal(size=(ROWS, FEATURES)) + labels[:, None]
@@ -68,7 +68,7 @@ def _same_seed_same_bits(name: str) -> None:
 
 
 def _follows_its_examples(name: str) -> None:
-    """Taken apart by examples or by seeds and put together again, nothing is lost."""
+    """Splitting by examples or seeds and joining again must lose nothing."""
     found = _seen(name)
     half = found.take(found.ids[::2])
     _same(half, found.at(np.arange(0, ROWS, 2)))
@@ -88,7 +88,7 @@ def _can_be_saved(name: str) -> None:
 
 
 def _can_be_made_up(name: str) -> None:
-    """The rehearsal gets arrays of the declared shapes."""
+    """Made-up arrays must have the declared shapes."""
     entry, rng = registry.get("signal", name), np.random.default_rng(0)
     sizes = {"seeds": 2, "models": 10, "epochs": 3, "examples": 20, "classes": 3, "embedding": 5, "projection": 4}
     made = entry.made_up(sizes, np.arange(20) % 3, rng.random(20), rng)
@@ -115,6 +115,6 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def checks_of_signal(name: str) -> dict[str, Callable[[], None]]:
-    """Every check of a signal, by what it shows; it must be defined for classification."""
+    """Return every check of a signal by name; the signal must be defined for classification."""
     registry.get("signal", name)
     return {check.__name__[1:]: partial(check, name) for check in CHECKS}

@@ -1,4 +1,4 @@
-"""What every source and every engine promises: where examples come from, and where work runs."""
+"""Checks of every source and every engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["checks_of_engine", "checks_of_source"]
 
 def _examples_by_id(open_: Callable[[], Source]) -> None:
     source = open_()
-    assert isinstance(source, Source), f"an adapter must give a Source; got {type(source).__name__}"
+    assert isinstance(source, Source), f"an adapter must return a Source; got {type(source).__name__}"
     n = len(source)
     assert n > 0
     assert len(set(source.ids.tolist())) == n, "ids must be unique"
@@ -28,7 +28,7 @@ def _examples_by_id(open_: Callable[[], Source]) -> None:
     everything = source.read(np.arange(n))
     assert everything.shape == (n, *source.shape)
     positions = [source.ids.tolist().index(identity) for identity in some.tolist()]
-    assert np.array_equal(source.fetch(some), everything[positions]), "fetch must give the examples of the ids"
+    assert np.array_equal(source.fetch(some), everything[positions]), "fetch must return the examples of the ids"
     assert np.array_equal(source.read(np.array([n - 1, 0])), everything[[n - 1, 0]]), "read must follow the positions"
 
 
@@ -47,7 +47,7 @@ def _same_data_same_fingerprint(open_: Callable[[], Source]) -> None:
     assert first.fingerprint == second.fingerprint
     assert np.array_equal(first.ids, second.ids)
     mixed = first.at(np.random.default_rng(0).permutation(len(first)))
-    assert mixed.fingerprint == first.fingerprint, "the order must play no part"
+    assert mixed.fingerprint == first.fingerprint, "the fingerprint must not depend on the order"
 
 
 def _reaches_a_worker(open_: Callable[[], Source]) -> None:
@@ -103,10 +103,10 @@ ENGINE_CHECKS = (_every_item_once, _same_bits_everywhere, _errors_come_back)
 
 
 def checks_of_source(open_: Callable[[], Source]) -> dict[str, Callable[[], None]]:
-    """Every check of an adapter, on the source that a call opens, by what it shows."""
+    """Return every check of a source by name; the function opens the source."""
     return {check.__name__[1:]: partial(check, open_) for check in SOURCE_CHECKS}
 
 
 def checks_of_engine(engine: Engine) -> dict[str, Callable[[], None]]:
-    """Every check of an engine, by what it shows."""
+    """Return every check of an engine by name."""
     return {check.__name__[1:]: partial(check, engine) for check in ENGINE_CHECKS}

@@ -81,18 +81,19 @@ class Recipe:
     batch: Annotated[int, whole("Examples per step.", low=1)] = 128
     optimizer: Annotated[str, choice("Optimiser", LEARNING_RATES)] = "adamw"
     lr: Annotated[
-        float | None, number("Peak learning rate; the optimiser's usual one if not given.", low=0, open_low=True)
+        float | None, number("Peak learning rate; the usual one of the optimiser if not given.", low=0, open_low=True)
     ] = None
     momentum: Annotated[float, number("Momentum of sgd.", low=0, high=1, open_high=True)] = 0.9
     weight_decay: Annotated[float, number("Weight decay.", low=0)] = 5e-4
-    schedule: Annotated[str, choice("Course of the learning rate", SCHEDULES)] = "cosine"
+    schedule: Annotated[str, choice("Learning-rate schedule", SCHEDULES)] = "cosine"
     augment: Annotated[
-        tuple[str, ...], Parameter("flip or crop; may be given twice.", _augmentations, kind=list[str], read=tuple)
+        tuple[str, ...],
+        Parameter("Augmentation: flip or crop; may be given twice.", _augmentations, kind=list[str], read=tuple),
     ] = ()
-    precision: Annotated[str, choice("Numbers to train in", ("float32", "bfloat16"))] = "float32"
-    label_smoothing: Annotated[float, number("Probability spread over all classes.", low=0, high=1, open_high=True)] = (
-        0.0
-    )
+    precision: Annotated[str, choice("Numeric precision", ("float32", "bfloat16"))] = "float32"
+    label_smoothing: Annotated[
+        float, number("Label smoothing: probability spread over all classes.", low=0, high=1, open_high=True)
+    ] = 0.0
     device: Annotated[str, Parameter("Torch device; auto takes a GPU if there is one.", _device)] = "auto"
 
     def __post_init__(self) -> None:
