@@ -28,22 +28,22 @@ def load_plugins(known: Mapping[Kind, dict[str, Registration]]) -> None:
     Parameters
     ----------
     known
-        The tables that the plugins fill by registering, so that those of one that fails can be taken out again.
+        The tables that plugins fill by registering; the entries of a plugin that fails are removed again.
     """
     global _loaded
     if _loaded:
         return
-    _loaded = True  # first, because plugins look methods up while they are imported
+    _loaded = True  # set first, because plugins may look up methods while they are imported
     for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
         _load(point, known)
 
 
 def _load(point: importlib.metadata.EntryPoint, known: Mapping[Kind, dict[str, Registration]]) -> None:
-    """Import a plugin; one that fails leaves nothing behind but a warning."""
+    """Import a plugin; if that fails, nothing of it stays registered, and a warning says so."""
     before = {kind: dict(table) for kind, table in known.items()}
     try:
         point.load()
-    except Exception as error:  # anyone's code: whatever it raises must not take winnow down
+    except Exception as error:  # code of other people: no error in it may stop winnow
         for kind, table in known.items():
             for name in [name for name, entry in table.items() if entry.package != "winnow"]:
                 if name not in before[kind]:

@@ -305,7 +305,7 @@ def _add(entry: Registration) -> None:
 
 
 def _filled(kind: Kind) -> dict[str, Registration]:
-    """The table of a kind once its rooms and all plugins are imported; by name, so that core depends on no room."""
+    """Import the rooms of a kind and all plugins, and return its table; by name, so that core imports no room."""
     for room in _ROOMS[kind]:
         importlib.import_module(room)
     load_plugins(_known)
