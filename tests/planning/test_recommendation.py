@@ -82,7 +82,7 @@ def test_a_ranking_is_advised_beside_random_and_everything() -> None:
 
 def test_random_is_advised_without_itself_beside_it() -> None:
     first, second = advice("random", 0.4)
-    assert "a random part, 40%" in first
+    assert "a random subset, 40%" in first
     assert first.count("80.0") == 1
     assert "No ranking is forecast to be clearly better" in second
     assert "70%" not in second

@@ -30,9 +30,10 @@ def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
     if isinstance(test, Source):
         return {"test": exam("test", owner, source, test)}
     if not isinstance(test, Mapping) or not test:
+        got = "an empty mapping" if isinstance(test, Mapping) else "none" if test is None else type(test).__name__
         raise InputError(
-            f"{of('test', owner)} must be a Source or a mapping from names to Sources, at least one; got "
-            f"{'an empty mapping' if isinstance(test, Mapping) else 'None' if test is None else type(test).__name__}."
+            f"{of('test', owner)} must be test data (a Source, or anything that wn.open takes), or a mapping from names "
+            f"to test data, at least one; got {got}."
         )
     for name in test:
         if not isinstance(name, str) or not name:
