@@ -236,7 +236,7 @@ def mapping(**sources: Source) -> Callable[[], object]:
         (lambda: asked(match_iterations=2), "match_iterations of proxy"),
         (lambda: asked(recipe="short"), "recipe of proxy must be a Recipe"),
         (lambda: asked(seed=-1), "seed of proxy"),
-        (lambda: asked(test=None), "test of proxy must be a Source or a mapping"),
+        (lambda: asked(test=None), "test of proxy must be a Source, anything that wn.open takes"),
         (lambda: asked(source=12), "source of proxy must be"),
         (mapping(choose=TEST), "test of proxy must be a Source, or 'choose' and 'judge'; got choose"),
         (mapping(choose=TEST, judge=TEST), "must be different data; both are the same"),

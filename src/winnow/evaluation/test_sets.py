@@ -32,8 +32,8 @@ def exams(owner: str, source: Source, test: object) -> dict[str, Source]:
     if not isinstance(test, Mapping) or not test:
         got = "an empty mapping" if isinstance(test, Mapping) else "none" if test is None else type(test).__name__
         raise InputError(
-            f"{of('test', owner)} must be test data (a Source, or anything that wn.open takes), or a mapping from names "
-            f"to test data, at least one; got {got}."
+            f"{of('test', owner)} must be a Source, anything that wn.open takes, or a mapping from names to those, at "
+            f"least one; got {got}."
         )
     for name in test:
         if not isinstance(name, str) or not name:
