@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit examples docs map house mutants format study perceptron planning lpntk compression influence rela clean
+.PHONY: help setup demo test lint types unit long examples docs map house mutants format study perceptron planning lpntk compression influence rela clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 demo: setup  ## the main job on a data set that ships with scikit-learn
 	$(BIN)/winnow prune digits --keep 0.4 --out runs/demo
 
-test: setup lint types unit examples  ## all that CI runs
+test: setup lint types unit examples  ## lint, types, tests and examples
 
 lint:
 	$(BIN)/ruff check .
@@ -30,8 +30,14 @@ lint:
 types:
 	$(BIN)/mypy
 
+# What takes minutes: the studies in small, a package from outside, commands that are killed, and the README's experiment.
+LONG := tests/studies tests/thirdparty tests/cli/test_killed.py tests/docs/test_code.py
+
 unit:  # a file at a time on two processes, each with one thread
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore=,$(LONG))
+
+long: setup  ## the slower tests, which CI runs after `make test`
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(LONG)
 
 examples:
 	$(BIN)/python examples/run_all.py
