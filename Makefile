@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 demo: setup  ## the main job on a data set that ships with scikit-learn
 	$(BIN)/winnow prune digits --keep 0.4 --out runs/demo
 
-test: setup lint types unit examples  ## lint, types, tests and examples
+test: setup lint types unit  ## lint, types and tests
 
 lint:
 	$(BIN)/ruff check .
@@ -36,7 +36,7 @@ LONG := tests/studies tests/thirdparty tests/cli/test_killed.py tests/docs/test_
 unit:  # a file at a time on two processes, each with one thread
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore=,$(LONG))
 
-long: setup  ## the slower tests, which CI runs after `make test`
+long: setup examples  ## the examples and the slower tests, which CI runs after `make test`
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(LONG)
 
 examples:
