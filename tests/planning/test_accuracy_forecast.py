@@ -40,7 +40,7 @@ def test_the_angle_is_the_agreement_inverted() -> None:
     angles = np.array([0.2, 0.7, 3.3, 12.1, 33.3, 61.7, 80.2, 88.0])
     back = angle_of([margin_agreement(angle) for angle in angles])
     np.testing.assert_allclose(back, angles, atol=2e-3)
-    np.testing.assert_array_equal(angle_of([1.0, 0.0, -0.3]), [0.0, 90.0, 90.0])
+    np.testing.assert_array_equal(angle_of([1.0 + 1e-9, 1.0, 0.0, -0.3]), [0.0, 0.0, 90.0, 90.0])
 
 
 @pytest.mark.parametrize("angle", [5.0, 20.0, 40.0])

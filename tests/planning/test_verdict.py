@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,9 @@ from scipy.stats import spearmanr
 
 from winnow.artefacts.pilot_training import PilotTraining
 from winnow.artefacts.plan import Check
+from winnow.planning.accuracy_forecast import Calibration
 from winnow.planning.pilot import Pilot
-from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, checks_of, forecaster, judge
+from winnow.planning.verdict import CARE, NOT, TRUSTED, Forecaster, Verdict, checks_of, forecaster, judge
 
 HELD = 2000
 CURVE = {("random", 0.125): [0.4, 0.5], ("random", 0.25): [0.3, 0.4], ("random", 1.0): [0.1]}
@@ -202,3 +204,15 @@ def test_no_order_is_contradicted_within_noise_or_by_a_tie() -> None:
     )  # forecast: closer than a tenth of a point
     assert told({("hard", 0.5): 0.24}, {("hard", 0.5): 0.1985}).instead != {}
     assert told({("hard", 0.25): 0.2985, ("easy", 0.5): 0.1}, {}).instead[0.25] == "random"  # no clear gain
+
+
+def test_the_spread_between_the_forms_is_that_of_their_weights() -> None:
+    """Two values with weights w and 1 - w have the standard deviation sqrt(w (1 - w)) times their distance."""
+    fits = [
+        Calibration(form, np.full(3, dimension), np.ones(3), np.zeros(3), 0.9, np.ones(3), np.full(3, weight))
+        for form, dimension, weight in (("floor", 40.0, 0.3), ("exponent", 160.0, 0.7))
+    ]
+    one, other = (float(fit.unpruned_error(1000)[0]) for fit in fits)
+    mixed, spread = Forecaster(fits, np.full(3, 0.9), 100).error(1000, 1.0, "random")
+    assert mixed[0] == pytest.approx(0.3 * one + 0.7 * other)
+    assert spread == pytest.approx(math.sqrt(0.3 * 0.7) * abs(one - other))
