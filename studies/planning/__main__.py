@@ -69,6 +69,7 @@ def main() -> None:
         pilot=True,
         model="lenet5",
         recipe=wn.Recipe(epochs=8),
+        seeds=3,
         match_iterations=0.5,
         called="fashion-mnist --limit 20000",
         out=asked.out,
