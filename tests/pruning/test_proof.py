@@ -13,7 +13,7 @@ from winnow.artefacts.gallery import Gallery
 from winnow.core.errors import StoreError, WinnowError
 from winnow.engines import Local
 from winnow.pruning.proof import Proof, prune_with_proof
-from winnow.signals.observe_run import observe_run
+from winnow.signals.observe import observe_run
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import atomic
-from .line_styles import RANDOM, method_style, name_at, spread
-from .palette import LIGHT
+from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .svg import WIDTH, drawing
 
 __all__ = ["Line", "PointMarks", "draw_rows", "draw_theory", "file_format", "theory_figure"]
