@@ -91,9 +91,10 @@ def test_the_order(given: int | None, width: int, smooth: bool, order: int) -> N
     [
         # (4 directions: 5 for order 1, 15 for order 2, 35 for order 3)
         (50, 4, 14, 2, "at least 15 for layer 'layer' to match the moments up to order 2 of its neurons in 4 "
-         "directions (4 coordinates each); got 14; order 1 fits from 5; dims=3 matches them in the 3 widest directions alone."),
+         "directions (4 coordinates each); got 14; order 1 fits from 5; dims=3 matches them in the 3 widest directions "
+         "alone."),
         (10, 4, 7, 2, "at least 10 (all that differ) for layer 'layer' to match the moments up to order 2 of its "
-         "neurons in 4 directions (4 coordinates each); got 7; order 1 fits from 5; dims=2 matches them in the 2 widest "),
+         "neurons in 4 directions (4 coordinates each); got 7; order 1 fits from 5; dims=2 matches them in the 2 "),
         (50, 4, 5, 3, "got 5; order 1 fits from 5; dims=1 matches them in the 1 widest directions alone."),
         (50, 4, 3, 3, "got 3; order 1 fits from 5."),  # not even one direction fits
         (50, 4, 4, None, "at least 5 for layer 'layer' to match the moments up to order 1 of its neurons in 4 "
