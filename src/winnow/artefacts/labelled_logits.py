@@ -1,7 +1,7 @@
 """What follows from the logits and labels of some examples after one epoch: loss, probability, margin, right or wrong.
 
-The one home of these formulas: a Recorder computes them as an epoch ends, and `Signals` from stored logits. Everything is
-in float64; the largest logit is subtracted first, so that logits of any finite size give finite numbers.
+The one home of these formulas: a Recorder computes them as an epoch ends, and `Signals` from stored logits. Everything
+is in float64; the largest logit is subtracted first, so that logits of any finite size give finite numbers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LabelledLogits:
     @property
     def losses(self) -> Floats:
         """Cross-entropy: minus the logarithm of the label's probability."""
-        return -self._logs[self._everyone, self._labels]
+        return np.asarray(-self._logs[self._everyone, self._labels])
 
     @property
     def probabilities(self) -> Floats:

@@ -194,7 +194,10 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     def _predictions(self, seed: int) -> NDArray[np.float64]:
         """Mean of the predicted probabilities over the last half of the recorded epochs."""
         rows = range(first_averaged(len(self.epochs)) - 1, len(self.epochs))
-        return sum(LabelledLogits(self.logits[seed, row], None).predictions for row in rows) / np.float64(len(rows))
+        total = np.zeros(self.logits.shape[2:])
+        for row in rows:
+            total += LabelledLogits(self.logits[seed, row], None).predictions
+        return total / len(rows)
 
     def axes_of(self, name: str) -> tuple[str | int, ...]:
         """The axes of an array."""

@@ -155,8 +155,8 @@ def signal(
         Who proposed it, for the listing.
     make_up
         A function of sizes, labels, hardness and a random generator that makes plausible arrays, including the first
-        axis (those that the task lacks may be missing); noise of the declared shapes if not given. `winnow.testing` checks scores on these arrays: the higher the
-        hardness (0 to 1), the harder the example should look.
+        axis (arrays that the task lacks may be missing); noise of the declared shapes if not given. `winnow.testing`
+        checks scores on these arrays: the higher the hardness (0 to 1), the harder the example should look.
     """
     check_moment(when)
     layouts = {
