@@ -164,5 +164,5 @@ def test_observe_run_keeps_everything_in_one_file(tmp_path: Path) -> None:
     counting = Counting()
     more = observe_run(digits(60), tmp_path / "run", model="mlp", recipe=QUICK, seeds=3, engine=counting)
     assert counting.done == 1
-    assert more.logits.shape[0] == 3
-    assert more.logits[:2].tobytes() == seen.logits.tobytes()
+    assert more.losses.shape[0] == 3
+    assert more.losses[:2].tobytes() == seen.losses.tobytes()
