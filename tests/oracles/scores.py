@@ -128,15 +128,15 @@ def lloyd(unit, start):
                 centres[k] = [mean(row[j] for row in members) for j in range(len(members[0]))]
 
 
-def tightest_lloyd(unit, k, seed):
+def tightest_lloyd(unit, k, seed, ids):
     """The best of several starts. Shares only the seeded choice of starting rows with the fast one."""
-    tries = [lloyd(unit.tolist(), unit[starting_rows(unit, k, seed, start)].tolist()) for start in range(STARTS)]
+    tries = [lloyd(unit.tolist(), unit[starting_rows(unit, k, ids, seed, start)].tolist()) for start in range(STARTS)]
     return max(tries, key=lambda centres: math.fsum(max(cosine(row, c) for c in centres) for row in unit))
 
 
 def prototype(signals):
     """Signals must be in order of their ids."""
-    centres = tightest_lloyd(unit_rows(signals.embeddings), len(signals.classes), 0)
+    centres = tightest_lloyd(unit_rows(signals.embeddings), len(signals.classes), 0, signals.ids)
     return [1 - max(cosine(row, centre) for centre in centres) for row in signals.embeddings]
 
 

@@ -21,7 +21,6 @@ from ..artefacts.quotas import class_balance, floors, in_proportion
 from ..core import checks
 from ..core.errors import InputError
 from ..core.request import Parameter
-from ..core.seeds import number
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
@@ -72,7 +71,7 @@ def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]
         return np.asarray(pool.labels, dtype=np.int64), class_names(pool.classes, pool.labels)
     embeddings = pool.observed.embeddings
     k = min(DEFAULT_CLUSTERS, pool.n)
-    centroids = spherical_centroids(embeddings, k, seed, "balance")
+    centroids = spherical_centroids(embeddings, k, seed, "balance", pool.ids)
     return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
 
 
@@ -130,8 +129,7 @@ def combine(
     def run(name: str, where: NDArray[np.int64], count: int) -> None:
         if count == 0:
             return
-        own = number(seed, "combine", name)  # otherwise every class would draw the same positions
-        made = function(pool.take(where), count, seed=own, **parameters)
+        made = function(pool.take(where), count, seed=seed, **parameters)  # draws are keyed by id, so not alike
         positions.append(where[made.positions])
         weights.append(np.ones(count) if made.weights is None else made.weights)
         if made.certificate:
