@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tests.oracles import influence
-from winnow.core import seeds as streams
+from tests.oracles.draws import uniform
 from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
 
@@ -234,8 +234,7 @@ def tdds(signals, window=10, decay=0.9, difference="kl"):
 
 
 def random(signals):
-    draw = streams.stream(0, "random score")
-    return [float(np.float64(draw.random())) for _ in range(len(signals))]
+    return [uniform(0, ["random score"], name) for name in signals.ids.tolist()]
 
 
 def influence_norm(signals, damping=0.01):

@@ -17,14 +17,14 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quotas import class_balance, floors, in_proportion
+from ..artefacts.quotas import class_balance, floors, in_proportion, share_out
 from ..core import checks
 from ..core.errors import InputError
 from ..core.request import Parameter
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
-__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of"]
+__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of", "shares_of"]
 
 USUAL = 0.5  # the share of an equal part that "auto" guarantees each class
 
@@ -73,6 +73,21 @@ def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]
     k = min(DEFAULT_CLUSTERS, pool.n)
     centroids = spherical_centroids(embeddings, k, seed, "balance", pool.ids)
     return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
+
+
+def shares_of(pool: Pool, size: int) -> list[tuple[str, NDArray[np.int64], int]]:
+    """Name, positions and count of each group, for a selector that handles groups itself; without empty groups.
+
+    The groups are those given by quotas, or the classes as equally as possible, or all examples as one group.
+    """
+    if pool.shares is not None:
+        return [share for share in pool.shares if share[1].size]
+    if not pool.labelled or pool.labels is None:
+        return [("all", np.arange(pool.n), size)]
+    names = class_names(pool.classes, pool.labels)
+    members = [np.flatnonzero(pool.labels == number) for number in range(len(names))]
+    quota = share_out(np.array([part.size for part in members]), size)
+    return [share for share in zip(names, members, quota.tolist(), strict=True) if share[1].size]
 
 
 def combine(

@@ -46,8 +46,8 @@ def starting_rows(rows: NDArray[np.float64], k: int, ids: NDArray[Any], seed: in
     """Return the positions of k initial centroids, by k-means++ on a sample of the rows.
 
     Drawing in proportion to a weight is a race: each row waits an exponential time at a rate of its weight, and the
-    first to arrive is drawn. Those that did not arrive have waited a part of their time, and race on at their new rates;
-    as exponential times have no memory, one random number per id is enough for all draws.
+    first to arrive is drawn. The others have waited a part of their time, and race on at their new rates. Exponential
+    times have no memory, so one random number per id is enough for all draws.
     """
     sample = np.sort(drawn_first(seed, ("k-means", start, "sample"), ids, max(k, SAMPLE * k)))
     rows, waiting = rows[sample], -np.log(uniforms(seed, ("k-means", start), ids[sample]))
