@@ -175,7 +175,7 @@ def _observe_ensemble(
     source: Source, what: Observation, entries: Entries, run: Run, engine: Engine, key: list[Any]
 ) -> Signals:
     """Run the trainings of a subset ensemble and stack what they give."""
-    member = memberships(len(source), what.ensemble, what.seed)
+    member = memberships(source.ids[source.order], what.ensemble, what.seed)
     jobs = [
         Job(
             f"observe/ensemble-{index}",

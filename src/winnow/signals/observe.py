@@ -174,7 +174,7 @@ def _observation(asked: VerbRequest) -> Observation:
     epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
     if any(known[word].when == "ensemble" for word in words):
-        memberships(len(source), asked.ensemble, asked.seed)
+        memberships(source.ids, asked.ensemble, asked.seed)
     network = model = asked.model
     if any(known[word].when != "data" for word in words):
         auto = isinstance(model, str) and model == "auto"
