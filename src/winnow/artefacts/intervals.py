@@ -8,20 +8,20 @@ arm minus that of the other, with the same seed and example). Seeds and examples
     q_si = m + a_s + b_i + e_si,
 
 and the mean over S seeds and n examples varies by var(a)/S + var(b)/n + var(e)/(S n). With A the variance of the seeds'
-means and B that of the examples' means, A/S + B/n is that and var(e)/(S n) once more, so a little too large. There are
-few seeds and many examples, so each part has its own quantile, Student's with S - 1 degrees of freedom and the normal
-one, and the interval is
+means, B that of the examples' means and E that of the rest, A/S + B/n holds var(e)/(S n) twice, so E/(S n) is taken
+off. There are few seeds and many examples, so each part has its own quantile, Student's with S - 1 degrees of freedom
+and the normal one, and the interval is
 
-    mean +- sqrt( t^2 (A/S) + z^2 (B/n) ).
+    mean +- sqrt( t^2 (A - k E/n)+ / S + z^2 B/n ),    k = (S - 2) / (S - 1).
 
-Taking var(e)/(S n) off, or one quantile with Satterthwaite's degrees of freedom for both, is narrower but called a
-random subset different from random in 8 to 11 of 100 simulated studies (`studies/winning/validity.py`); this one in at
-most 7.
+With few seeds A is uncertain, so that taking all of E off (k = 1), or one quantile with Satterthwaite's degrees of
+freedom, calls a random subset different from random in 8 to 11 of 100 simulated studies; this one does in at most 7
+(`studies/winning/validity.py`).
 
 **The luck of a draw.** If one arm is a single fixed subset and the other is drawn anew with each seed, then S trainings
 on the fixed one tell nothing about how lucky that subset is, and a random subset looks different from random. The
 variance of that luck is estimated from the other arm, whose rows hold both the luck of draws and of training: a share
-of the variance of its seeds' means (without var(e)/n, which is in B/n already). The share comes from the spread between
+of (A - k E/n)+ of that arm (E/n is in B/n already). The share comes from the spread between
 seeds, averaged over examples, in both arms: 1 - spread(fixed) / spread(redrawn). As one draw moves many examples the
 same way, its share in means is larger than in single examples; in small networks and linear models the odds were 2 to
 5 times as high, and they are multiplied by `TOGETHER`.
@@ -138,9 +138,9 @@ def crossed(
         Variance of a draw's luck that all seeds share, to be added.
     counted
         What the values are: any `values`; parts of an `r2`, which is at most 1; `shares`, which are right or wrong (1
-        or 0), or `differences` of these. For the last two the ends stay within [0, 1] and [-1, 1], and a few examples are added to the variance between
-        examples, two right and two wrong, or one gained and one lost, so that agreement on all is not taken for
-        certainty.
+        or 0), or `differences` of these. The ends stay within the possible range. For the last two, a few examples are
+        added to the variance between examples (two right and two wrong, or one gained and one lost), so that agreement
+        on all is not taken for certainty.
     about
         What the interval is about, in words.
 
@@ -161,7 +161,7 @@ def crossed(
     by_example = q.mean(0)
     if counted in ("shares", "differences"):
         by_example = np.append(by_example, [1.0, 1.0, 0.0, 0.0] if counted == "shares" else [1.0, -1.0])
-    of_seeds = float(q.mean(1).var(ddof=1)) / seeds + luck
+    of_seeds = _between_seeds(q) / seeds + luck
     of_examples = float(by_example.var(ddof=1)) / examples if examples > 1 else 0.0
     least, most = RANGE[counted]
     return _around(centre, seeds, math.sqrt(of_seeds), math.sqrt(of_examples), confidence, least, most, about)
@@ -207,13 +207,12 @@ def luck_of_draw(fixed: Matrix, redrawn: Matrix) -> float:
     fixed, redrawn
         Seeds x examples, of an arm with one subset for all seeds and of one that is drawn anew with each.
     """
-    of_seeds, rest = _between_seeds(redrawn)
     ours, theirs = float(fixed.var(0, ddof=1).mean()), float(redrawn.var(0, ddof=1).mean())
     if theirs <= 0:
         return 0.0
     share = max(1 - ours / theirs, 0.0)
     share = TOGETHER * share / (1 + (TOGETHER - 1) * share)
-    return share * max(of_seeds - rest / redrawn.shape[1], 0.0)
+    return share * _between_seeds(redrawn)
 
 
 def holm(p_values: ArrayLike) -> Matrix:
@@ -230,15 +229,15 @@ def holm(p_values: ArrayLike) -> Matrix:
     return out
 
 
-def _between_seeds(q: Matrix) -> tuple[float, float]:
-    """Variance of the seeds' means, and of what neither seed nor example explains."""
+def _between_seeds(q: Matrix) -> float:
+    """Variance between seeds that does not average out over test examples: (A - k E/n)+ of the module."""
     seeds, examples = q.shape
-    of_seeds = float(q.mean(1).var(ddof=1))
+    means = float(q.mean(1).var(ddof=1))
     if examples < 2:
-        return of_seeds, 0.0
-    within = float(q.var(0, ddof=1).sum()) * (seeds - 1)  # around the examples' means
-    left = within - examples * of_seeds * (seeds - 1)
-    return of_seeds, max(left, 0.0) / ((seeds - 1) * (examples - 1))
+        return means
+    around_examples = float(q.var(0, ddof=1).sum())
+    rest = max(around_examples - examples * means, 0.0) / (examples - 1)
+    return max(means - (seeds - 2) / (seeds - 1) * rest / examples, 0.0)
 
 
 def _around(
