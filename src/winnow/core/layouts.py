@@ -127,8 +127,9 @@ class Parquet:
         about, columns = read_columns(path, kind.saved_as)
         return self._fields_of(kind, about, columns)
 
-    def _fields_of(self, kind: type[Saved], about: dict[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
-        spared = [name for name in self.spared if name not in about]
+    def _fields_of(self, kind: type[Saved], about: Any, columns: dict[str, Any]) -> dict[str, Any]:
+        held = about if isinstance(about, dict) else {}  # `filled` below refuses anything else
+        spared = [name for name in self.spared if name not in held]
         elsewhere = (*self.columns.values(), *spared, self.part)
         out = filled(kind, about, elsewhere, (*self.derived, *self.dtypes, self.part))
         for name, of in self.columns.items():
