@@ -74,6 +74,15 @@ class Interval:
         return (self.high - self.low) / 2
 
     @property
+    def symmetric(self) -> bool:
+        """Whether the centre lies in the middle: an end at the border of what is possible cuts it short."""
+        return math.isclose(self.high - self.centre, self.centre - self.low, rel_tol=1e-6, abs_tol=1e-9)
+
+    def within(self, least: float, most: float) -> Interval:
+        """The same with its ends inside a range; NaN stays."""
+        return replace(self, low=_between(self.low, least, most), high=_between(self.high, least, most))
+
+    @property
     def excludes_zero(self) -> bool:
         """Whether zero lies outside. One run excludes nothing, nor do two that agree to the last digit by chance."""
         return (self.runs >= 3 or self.high > self.low) and bool(self.low > 0 or self.high < 0)
@@ -252,4 +261,8 @@ def _around(
 ) -> Interval:
     found = Interval(centre, math.nan, math.nan, runs, seed_error, example_error, about)
     half = found.reach(0.5 + confidence / 2)
-    return replace(found, low=max(centre - half, least), high=min(centre + half, most))
+    return replace(found, low=centre - half, high=centre + half).within(least, most)
+
+
+def _between(value: float, least: float, most: float) -> float:
+    return value if math.isnan(value) else min(max(value, least), most)
