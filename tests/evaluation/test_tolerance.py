@@ -96,7 +96,7 @@ def test_where_nothing_holds_everything_is_kept_and_it_is_said() -> None:
     assert found.subset is None
     assert found.winner is None
     assert found.keep == 1.0
-    assert {look.size for look in found.looks} == {480}
+    assert {look.size for look in found.looks} == {400}  # 480 asked for, of which a class is missing
     assert not any(look.holds for look in found.looks)
     assert found.sentence.endswith("Everything is kept.")
     assert "might show" not in found.sentence
@@ -136,7 +136,7 @@ def test_regression_is_searched_in_r2() -> None:
 def test_an_estimator_whose_seed_changes_nothing_is_looked_at_once() -> None:
     found = search(every(EASY), model=LogisticRegression(), recipe=None, smallest=0.2)
     assert found.seeds == (3,)
-    assert {look.confidence for look in found.looks} == {pytest.approx(0.95)}
+    assert all(look.confidence == pytest.approx(0.95) for look in found.looks)
     assert found.keep == pytest.approx(0.2, abs=0.01)
 
 

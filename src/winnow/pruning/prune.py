@@ -117,7 +117,8 @@ def chosen_subset(
     whole, validation, reference = source, request.validation, f"all {len(source)} training examples"
     if validation is None:
         source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
-        reference = f"the {len(source)} training examples left after {len(validation)} of {len(whole)} were held out to measure on"
+        held = f"{len(validation)} of {len(whole)} were held out to measure on"
+        reference = f"the {len(source)} training examples left after {held}"
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     given = _given(source, signals, scores)
