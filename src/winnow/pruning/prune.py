@@ -58,8 +58,8 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. Returns the smallest subset that
-        was measured to stay within it, or everything if none does.
+        Instead of `keep`: how much accuracy (or R2) may be lost on validation data, against training on everything
+        that is not held out. Returns the smallest subset that was shown to stay within it, or everything if none was.
     method
         A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
@@ -114,9 +114,11 @@ def chosen_subset(
             "select/subset", Subset, lambda: choose(signals, given, request, request.keep), file="subset.parquet"
         )
         return subset, scores, signals
-    whole, validation = source, request.validation
+    whole, validation, reference = source, request.validation, f"all {len(source)} training examples"
     if validation is None:
         source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
+        held = f"{len(validation)} of {len(whole)} were held out to measure on"
+        reference = f"the {len(source)} training examples left after {held}"
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     given = _given(source, signals, scores)
@@ -134,8 +136,8 @@ def chosen_subset(
         validation,
         model=request.model,
         recipe=request.recipe,
-        seeds=max(5, request.seeds),
         seed=request.seed,
+        reference=reference,
         run=run,
         engine=engine,
     )
