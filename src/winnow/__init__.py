@@ -39,12 +39,14 @@ if TYPE_CHECKING:
     from .signals.embed import embed
     from .signals.observe import observe
     from .sources.open import open
+    from .training.dynamic_sampler import DynamicSampler
     from .training.recipe import Recipe
     from .training.recorder import Recorder
 
 # Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
     "Accelerator": "methods.relabel.accelerator:Accelerator",
+    "DynamicSampler": "training.dynamic_sampler:DynamicSampler",
     "Local": "engines:Local",
     "Recipe": "training.recipe:Recipe",
     "Recorder": "training.recorder:Recorder",
@@ -80,6 +82,7 @@ _HOMES = {
 
 __all__ = [
     "Accelerator",
+    "DynamicSampler",
     "Local",
     "Recipe",
     "Recorder",

@@ -24,6 +24,7 @@ from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import number, stream
+from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
 
@@ -55,6 +56,7 @@ def train(
     weighting: str = "loss",
     soft: NDArray[np.float32] | None = None,
     steps: int | None = None,
+    sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
 ) -> Trained:
@@ -79,6 +81,9 @@ def train(
         Class probabilities to train on instead of the labels, one row per example in the feed's canonical order.
     steps
         Total number of optimiser steps; if not given, those of the recipe's epochs.
+    sampler
+        Chooses the batches of each epoch and weighs their losses, in place of the recipe's shuffles; together with
+        `weights`, those multiply the losses first.
     after_batch
         Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
@@ -114,7 +119,19 @@ def train(
     drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
     with _torch_seeded(seed), safe_kernels(recipe):
         return _train(
-            model, feed, recipe, seed, targets, measure, scale, drawn, optimizer, total, after_batch, after_epoch
+            model,
+            feed,
+            recipe,
+            seed,
+            targets,
+            measure,
+            scale,
+            drawn,
+            optimizer,
+            total,
+            sampler,
+            after_batch,
+            after_epoch,
         )
 
 
@@ -129,6 +146,7 @@ def _train(
     drawn: NDArray[np.float64],
     optimizer: torch.optim.Optimizer,
     total: int,
+    sampler: DynamicSampler | None,
     after_batch: AfterBatch | None,
     after_epoch: AfterEpoch | None,
 ) -> Trained:
@@ -139,7 +157,8 @@ def _train(
         start = time.perf_counter()
         rng = stream(seed, "augment", epoch)
         loss = torch.zeros(())
-        for where in _batches(drawn, recipe, stream(seed, "batches", epoch)):
+        batches = _batches(drawn, recipe, stream(seed, "batches", epoch)) if sampler is None else iter(sampler)
+        for where in batches:
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(done, total)
             x = feed.inputs(where)
@@ -149,7 +168,9 @@ def _train(
             output = _outputs(model, x.to(device), recipe)
             precise = output if output.dtype == torch.float64 else output.float()
             losses = measure(precise, targets[index].to(device), recipe.label_smoothing)
-            loss = losses.mean() if scale is None else (losses * scale[index].to(losses)).mean()
+            if scale is not None:
+                losses = losses * scale[index].to(losses)
+            loss = losses.mean() if sampler is None else sampler.weigh(losses)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
