@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .training.dynamic_sampler import DynamicSampler
     from .training.recipe import Recipe
     from .training.recorder import Recorder
+    from .training.soft_loss import soft_loss
 
 # Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
@@ -77,6 +78,7 @@ _HOMES = {
     "relabel": "methods.relabel",
     "score": "scores.score:score",
     "select": "selectors.select:select",
+    "soft_loss": "training.soft_loss:soft_loss",
     "theory": "methods.theory",
 }
 
@@ -113,6 +115,7 @@ __all__ = [
     "relabel",
     "score",
     "select",
+    "soft_loss",
     "theory",
 ]
 

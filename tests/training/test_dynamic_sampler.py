@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def test_each_example_is_visited_with_exactly_its_probability() -> None:
         ends = [sum(lengths[i] for i in line[: k + 1]) % 1 for k in range(5)]
         cuts = sorted({Fraction(0), Fraction(1), *ends})
         chance = np.zeros(5)
-        for low, high in zip(cuts, cuts[1:], strict=False):
+        for low, high in pairwise(cuts):
             found = hit(np.array([float(lengths[i]) for i in line]), float((low + high) / 2))
             chance[np.array(line)[found]] += float(high - low)
         assert chance.tolist() == [float(x) for x in lengths]
@@ -86,7 +86,7 @@ def test_each_example_is_visited_with_exactly_its_probability() -> None:
 
 @pytest.mark.parametrize("rule", ["mean", "loss"])
 def test_the_expected_gradient_is_that_of_everything(rule: str) -> None:
-    """Of one weight theta with losses theta c_i: the gradients of an epoch sum to that on everything, in expectation."""
+    """One weight theta with losses theta c_i: on average, the gradients of an epoch sum to those of everything."""
     slopes = torch.arange(1.0, 11.0, dtype=torch.float64)
     found = []
     for seed in range(300):
@@ -344,7 +344,7 @@ def test_a_loader_with_workers_needs_positions() -> None:
     data = TensorDataset(torch.arange(10), torch.from_numpy(LOSSES))
     smp = wn.DynamicSampler(10, epochs=3, batch=2)
     for positions, losses in DataLoader(data, batch_sampler=smp, num_workers=1):
-        with pytest.raises(InputError, match="positions of DynamicSampler.weigh must be given"):
+        with pytest.raises(InputError, match="weigh must be given"):
             smp.weigh(losses)
         smp.weigh(losses, positions)
         break
