@@ -41,7 +41,11 @@ REFUSALS = [
     ("epoch zero", lambda: score("margin", GOOD, epoch=0), "of at least 1; got 0"),
     ("epoch that is no number", lambda: score("entropy", GOOD, epoch="first"), "unknown epoch of score 'entropy'"),
     ("epoch that is not whole", lambda: score("confidence", GOOD, epoch=1.5), "whole number"),
-    ("window longer than what was recorded", lambda: score("dual", GOOD, window=6), "observe more epochs or pass a smaller"),
+    (
+        "window longer than what was recorded",
+        lambda: score("dual", GOOD, window=6),
+        "observe more epochs or pass a smaller",
+    ),
     ("one epoch has no window", lambda: score("dual", ONE_EPOCH), "observe more epochs"),
     ("window of one epoch", lambda: score("dynamic_uncertainty", GOOD, window=1), "of at least 2; got 1"),
     ("window without a difference to vary", lambda: score("tdds", GOOD, window=2), "of at least 3; got 2"),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from tests.oracles import dynamic_sampler as oracle
 from torch.utils.data import DataLoader, TensorDataset
 
 import winnow as wn
-from tests.oracles import dynamic_sampler as oracle
 from winnow.core.errors import DivergedError, InputError, WinnowError
 from winnow.training.epoch_plan import batch_bounds, hit, visit
 from winnow.training.keep_rules import LEAST, by_loss, by_mean
