@@ -12,7 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from winnow.training.dynamic_sampler import DynamicSampler
 
 EPOCHS = 30  # of the long training, of which the budgets are shares
 NOISE = 0.2  # share of wrong labels in the noisy copies
-Make = Callable[[int, int, int, "NDArray[np.bool_]"], DynamicSampler]
 
 
 class Unweighted(DynamicSampler):
@@ -42,32 +42,41 @@ class Unweighted(DynamicSampler):
         return losses.mean()
 
 
+@dataclass(frozen=True)
+class Arm:
+    """One way to spend the steps: settings of the sampler (None: plain shuffles), and what of the observer it uses."""
+
+    how: dict[str, Any] | None = None
+    kind: type[DynamicSampler] = DynamicSampler
+    clean: bool = False  # leave out suspects
+    soft: float = 0.0  # share of the soft targets in the loss
+    length: int = 1
+
+
 def easy_then_hard(losses: NDArray[np.float64], prune: float, progress: float) -> NDArray[np.float64]:
     """In the first half of the training skip some of the hard examples, in the second half some of the easy ones."""
     hard = losses >= losses.mean()
     return np.where(hard if progress < 0.5 else ~hard, 1 - prune, 1.0)
 
 
-def arms() -> dict[str, Make | None]:
-    """What is compared: None is everything, in plain shuffles."""
-
-    def made(kind: type[DynamicSampler] = DynamicSampler, clean: bool = False, **how: Any) -> Make:
-        def make(n: int, steps: int, seed: int, suspects: NDArray[np.bool_]) -> DynamicSampler:
-            return kind(n, steps=steps, seed=seed, leave_out=suspects if clean else None, **how)
-
-        return make
-
+def arms() -> dict[str, Arm]:
+    """What is compared; the observer is the same network, trained for as many steps again."""
     return {
-        "everything": None,
-        "mean .5 (InfoBatch)": made(),
-        "mean .75": made(prune=0.75),
-        "mean .5, no weights": made(Unweighted),
-        "loss .5": made(rule="loss"),
-        "loss .9": made(rule="loss", prune=0.9),
-        "easy then hard": made(rule=easy_then_hard),
-        "easy then hard, no weights": made(Unweighted, rule=easy_then_hard),
-        "everything but suspects": made(clean=True, prune=0.0),
-        "mean .5 but suspects": made(clean=True),
+        "everything": Arm(),
+        "everything, twice the steps": Arm(length=2),
+        "mean .5 (InfoBatch)": Arm({"prune": 0.5}),
+        "mean .75": Arm({"prune": 0.75}),
+        "mean .9": Arm({"prune": 0.9}),
+        "mean .75, no weights": Arm({"prune": 0.75}, kind=Unweighted),
+        "loss .25": Arm({"rule": "loss", "prune": 0.25}),
+        "loss .5": Arm({"rule": "loss", "prune": 0.5}),
+        "loss .7": Arm({"rule": "loss", "prune": 0.7}),
+        "easy then hard": Arm({"rule": easy_then_hard}),
+        "easy then hard, no weights": Arm({"rule": easy_then_hard}, kind=Unweighted),
+        "everything but suspects": Arm({"prune": 0.0}, clean=True),
+        "loss .5 but suspects": Arm({"rule": "loss", "prune": 0.5}, clean=True),
+        "everything, soft targets": Arm(soft=0.5),
+        "loss .5, soft targets": Arm({"rule": "loss", "prune": 0.5}, soft=0.5),
     }
 
 
@@ -98,38 +107,59 @@ def with_wrong_labels(source: Source) -> Source:
     return wn.open((x, labels))
 
 
-def suspects(source: Source, feed: Feed, recipe: Recipe, steps: int, seed: int) -> NDArray[np.bool_]:
-    """Examples whose label the network contradicts over the second half of one short training on everything."""
-    assert feed.targets is not None
-    labels, margins = feed.targets, torch.zeros(len(feed))
-    model = wn.models.build("mlp", classes=source.outputs, shape=source.shape, seed=number(seed, "observer"))
-    half = steps // 2
+@dataclass(frozen=True)
+class Observed:
+    """What one training of the same network for as many steps shows, over its second half."""
 
-    counts = torch.zeros(len(feed))
+    suspects: NDArray[np.bool_]  # the mean margin is negative and the mean prediction names another class
+    predictions: NDArray[np.float32]
+
+
+def observe(source: Source, feed: Feed, recipe: Recipe, steps: int, seed: int) -> Observed:
+    """Train an observer on everything."""
+    assert feed.targets is not None
+    labels, margins, counts = feed.targets, torch.zeros(len(feed)), torch.zeros(len(feed))
+    guesses = torch.zeros(len(feed), source.outputs)
+    model = wn.models.build("mlp", classes=source.outputs, shape=source.shape, seed=number(seed, "observer"))
     done = 0
 
     def log(where: NDArray[np.int64], output: torch.Tensor) -> None:
         nonlocal done
         done += 1
-        if done > half:
+        if done > steps // 2:
             index = torch.from_numpy(where)
             own = output.gather(1, labels[index, None])[:, 0]
             other = output.scatter(1, labels[index, None], -torch.inf).amax(1)
             margins[index] += own - other
+            guesses[index] += output.softmax(1)
             counts[index] += 1
 
     train(model, feed, recipe, number(seed, "observer training"), steps=steps, after_batch=log)
-    return (margins / counts.clamp(min=1) < 0).numpy()
+    mean_guess = guesses / counts.clamp(min=1)[:, None]
+    sure, named = mean_guess.max(1)
+    wrong = (margins < 0) & (named != labels) & (sure > 0.5)
+    return Observed(wrong.numpy(), mean_guess.numpy())
 
 
-def score(
-    source: Source, test: Source, make: Make | None, steps: int, seed: int, out: NDArray[np.bool_]
-) -> list[float]:
+def score(source: Source, test: Source, arm: Arm, steps: int, seed: int, seen: Observed) -> list[float]:
     """Accuracy and seconds of one training."""
-    feed, recipe = Feed(source), Recipe(epochs=EPOCHS)
+    feed, recipe, length = Feed(source), Recipe(epochs=EPOCHS), arm.length * steps
     model = wn.models.build("mlp", classes=source.outputs, shape=source.shape, seed=number(seed, "init"))
-    sampler = None if make is None else make(len(feed), steps, seed, out)
-    done = train(model, feed, recipe, number(seed, "training"), steps=steps, sampler=sampler)
+    sampler = None
+    if arm.how is not None:
+        out = seen.suspects if arm.clean else None
+        sampler = arm.kind(len(feed), steps=length, seed=seed, leave_out=out, **arm.how)
+    soft = seen.predictions if arm.soft else None
+    done = train(
+        model,
+        feed,
+        recipe,
+        number(seed, "training"),
+        steps=length,
+        sampler=sampler,
+        soft=soft,
+        soft_weight=arm.soft or 1.0,
+    )
     exam = Feed(test, feed.scaling)
     assert test.labels is not None
     right = predict(model, exam, recipe).argmax(1) == test.labels[exam.order]
@@ -147,13 +177,13 @@ def run(out: Path, tables: dict[str, Path], names: list[str], seeds: int, budget
                 steps = round(budget * recipe.steps(len(train_set)))
                 cell = kept.setdefault(f"{name}{', 20 % wrong labels' if noisy else ''}|{budget:.2f}", {})
                 for seed in range(seeds):
-                    wrong: NDArray[np.bool_] | None = None
-                    for arm, make in arms().items():
+                    seen: Observed | None = None
+                    for arm, made in arms().items():
                         if str(seed) in cell.setdefault(arm, {}):
                             continue
-                        if wrong is None:
-                            wrong = suspects(train_set, feed, recipe, steps, seed)
-                        cell[arm][str(seed)] = score(train_set, test, make, steps, seed, wrong)
+                        if seen is None:
+                            seen = observe(train_set, feed, recipe, steps, seed)
+                        cell[arm][str(seed)] = score(train_set, test, made, steps, seed, seen)
                     write_json(out, kept)
     return kept
 

@@ -46,7 +46,7 @@ class DynamicSampler:
         Number of examples in the data set.
     prune
         How much to skip: with rule `mean` the probability of skipping an example below the mean loss; with rule `loss`
-        twice the share of examples skipped.
+        the share of examples skipped per epoch.
     epochs
         Number of epochs of the training; decides when annealing begins.
     batch

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["RULES", "KeepRule", "by_loss", "by_mean"]
 
 KeepRule = Callable[[NDArray[np.float64], float, float], NDArray[np.float64]]
-LEAST = 0.2  # smallest probability of `by_loss`, so that no weight is above 5
+LEAST = 0.1  # smallest probability of `by_loss`, so that no weight is above 10
 
 
 def by_mean(losses: NDArray[np.float64], prune: float, progress: float) -> NDArray[np.float64]:
@@ -24,11 +24,11 @@ def by_mean(losses: NDArray[np.float64], prune: float, progress: float) -> NDArr
 
 
 def by_loss(losses: NDArray[np.float64], prune: float, progress: float) -> NDArray[np.float64]:
-    """Probabilities in proportion to the loss, cut at `LEAST` and 1, with mean 1 - `prune` / 2.
+    """Probabilities in proportion to the loss, cut at `LEAST` and 1, so that a share `prune` is skipped.
 
-    The factor c with mean(clip(c l, LEAST, 1)) = 1 - prune / 2 is found by bisection: the mean grows with c.
+    The factor c with mean(clip(c l, LEAST, 1)) = 1 - prune is found by bisection: the mean grows with c.
     """
-    wanted = max(1 - prune / 2, LEAST)
+    wanted = max(1 - prune, LEAST)
     positive = losses[losses > 0]
     if not positive.size or (positive.size + LEAST * (losses.size - positive.size)) / losses.size <= wanted:
         return np.where(losses > 0, 1.0, wanted)  # too many losses are zero: the others cannot make up for them
