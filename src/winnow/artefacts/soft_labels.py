@@ -1,10 +1,6 @@
 """SoftLabels: class probabilities or predictions per example, to train on beside or in place of labels.
 
-Probabilities are held and saved in half precision, which is exact to 0.05 % of each: two trainings differ by far more
-than that. With many classes only the largest of each example are kept, and the rest of its probability is spread
-evenly over the other classes. If R is the probability of the classes left out, no row is off by more than 2 R + 0.001
-in total (the sum of absolute differences). Predictions of a regression stay in single precision, because their unit may
-be anything and half precision ends at 65,504.
+Module `top_classes` says in which precision they are kept, and what is kept of many classes.
 """
 
 from __future__ import annotations
@@ -26,18 +22,15 @@ from .notebook_view import Shown, class_table, fact_table
 from .provenance import Provenance
 from .source import Source, positions_of
 from .table import Table, data_frame
+from .top_classes import check_probabilities, checked_columns, compact, whole_rows
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["SLACK", "SoftLabels"]
+__all__ = ["SoftLabels"]
 
 
-SLACK = 1e-4  # how far from 1 a row may sum, in single precision
-COARSE_SLACK = 1e-3  # and in half precision, whose steps are 1 / 2048 of a number
-MANY = 64  # classes above which only the top ones are kept
-TOP = 16  # how many of them
-BLOCK = 4096  # rows sorted at a time
+BLOCK = 4096  # rows made whole at a time
 LAYOUT = Parquet({"id": "ids", "p*": "values", "c*": "columns"}, spared=("weight",))
 
 
@@ -99,13 +92,13 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
     def __post_init__(self) -> None:
         owner = "SoftLabels"
         ids = checks.ids(owner, self.ids)
-        slack = COARSE_SLACK if getattr(self.values, "dtype", None) == np.float16 else SLACK
+        coarse = getattr(self.values, "dtype", None) == np.float16
         values = checks.array("values", owner, self.values, ndim=2, rows=ids.size, dtype=np.float32)
         classes = _names(self.classes)
-        columns = None if self.columns is None else _checked_columns(self.columns, values.shape, len(classes))
+        columns = None if self.columns is None else checked_columns(self.columns, values.shape, len(classes))
         if classes:
-            _check_probabilities(values, classes, columns, slack)
-            values, columns = _compact(values, columns, len(classes))
+            check_probabilities(values, columns, len(classes), coarse)
+            values, columns = compact(values, columns, len(classes))
         for name in ("seconds", "prior_seconds"):
             object.__setattr__(self, name, checks.number(name, owner, getattr(self, name), low=0))
         object.__setattr__(self, "weight", checks.number("weight", owner, self.weight, low=0, high=1))
@@ -157,16 +150,10 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
 
     def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """The same by position among `ids`, for loops that know it already."""
-        rows: NDArray[np.float32] = self.values[positions].astype(np.float32)
+        rows = self.values[positions].astype(np.float32)
         if not self.classes:
             return rows
-        if self.columns is not None:
-            others = max(1, len(self.classes) - rows.shape[1])
-            rest = np.maximum(0, 1 - rows.sum(1, keepdims=True)) / others
-            whole = np.repeat(rest, len(self.classes), axis=1)
-            np.put_along_axis(whole, self.columns[positions].astype(np.int64), rows, axis=1)
-            rows = whole
-        return rows / rows.sum(1, keepdims=True)
+        return whole_rows(rows, None if self.columns is None else self.columns[positions], len(self.classes))
 
     def take(self, ids: ArrayLike) -> SoftLabels:
         """Those of these examples only, in the order given.
@@ -244,20 +231,21 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
         ours = self.with_classes(source.classes)
-        return float((ours._likeliest()[positions_of(ours.ids, source.ids, "SoftLabels")] == source.labels).mean())
+        likeliest = ours._likeliest()[0][positions_of(ours.ids, source.ids, "SoftLabels")]
+        return float((likeliest == source.labels).mean())
 
-    def _likeliest(self) -> NDArray[np.int64]:
-        """The most probable class of each example."""
-        best: NDArray[np.int64] = self.values.argmax(1)
-        if self.columns is not None:
-            best = np.take_along_axis(self.columns, best[:, None], axis=1)[:, 0].astype(np.int64)
-        return best
+    def _likeliest(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The most probable class of each example, and how probable it is."""
+        starts = range(0, len(self), BLOCK)
+        blocks = [self.rows(np.arange(start, min(start + BLOCK, len(self)))) for start in starts]
+        return np.concatenate([rows.argmax(1) for rows in blocks]), np.concatenate([rows.max(1) for rows in blocks])
 
     def _view(self) -> Table:
         """The most probable class of each example, and how probable it is; of a regression, its size."""
         if not self.classes:
             return fact_table({"examples": len(self), "outputs": self.values.shape[1], "weight": self.weight})
-        return class_table(self._likeliest(), self.classes, self.values.max(1).astype(np.float32))
+        likeliest, probability = self._likeliest()
+        return class_table(likeliest, self.classes, probability)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per example: `id` and the probability of each class, under its name, or `prediction_0` and so on."""
@@ -274,52 +262,3 @@ def _names(classes: object) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         raise InputError(f"classes of SoftLabels must be different names; got {', '.join(names[:5])}.")
     return names
-
-
-def _checked_columns(columns: ArrayLike, shape: tuple[int, ...], classes: int) -> NDArray[np.int64]:
-    """Check that every row names as many different classes as it has values."""
-    made = checks.array("columns", "SoftLabels", columns, ndim=2)
-    if made.shape != shape or made.dtype.kind not in "iu":
-        raise InputError(
-            f"columns of SoftLabels must be class numbers, of the shape of the values {shape}; got {made.shape} of "
-            f"{made.dtype}."
-        )
-    ordered = np.sort(made.astype(np.int64), axis=1)
-    if ordered[:, 0].min() < 0 or ordered[:, -1].max() >= classes or (ordered[:, 1:] == ordered[:, :-1]).any():
-        raise InputError(f"columns of SoftLabels must be different numbers in each row, from 0 to {classes - 1}.")
-    return made.astype(np.int64)
-
-
-def _check_probabilities(
-    values: NDArray[np.float32], classes: tuple[str, ...], columns: NDArray[np.int64] | None, slack: float
-) -> None:
-    """Check that each row holds probabilities: all of them, or the part that `columns` names."""
-    if (columns is None and values.shape[1] != len(classes)) or len(classes) < 2:
-        raise InputError(
-            f"values of SoftLabels must have a column for each of the {len(classes)} classes, at least two; "
-            f"got {values.shape[1]}."
-        )
-    if (values < 0).any():
-        raise InputError(f"values of SoftLabels must not be negative; the smallest is {values.min():g}.")
-    sums = values.sum(1, dtype=np.float64)
-    off = np.abs(sums - 1) if columns is None or values.shape[1] == len(classes) else sums - 1
-    worst = int(off.argmax())
-    if off[worst] > slack:
-        allowed = "to 1" if columns is None else "to 1 at most"
-        raise InputError(f"values of SoftLabels must sum {allowed} in each row; row {worst} sums to {sums[worst]:.6g}.")
-
-
-def _compact(
-    values: NDArray[np.float32], columns: NDArray[np.int64] | None, classes: int
-) -> tuple[NDArray[np.float16], NDArray[Any] | None]:
-    """Half precision, and of many classes the top ones of each row, in the order of their numbers."""
-    if columns is None and classes <= MANY:
-        return values.astype(np.float16), None
-    if columns is None:
-        blocks = (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))
-        columns = np.concatenate([np.argpartition(-block, TOP - 1, axis=1)[:, :TOP] for block in blocks])
-        values = np.take_along_axis(values, columns, axis=1)
-    order = np.argsort(columns, axis=1)
-    number = np.uint16 if classes <= 1 << 16 else np.int32
-    kept = np.take_along_axis(values, order, axis=1).astype(np.float16)
-    return kept, np.take_along_axis(columns, order, axis=1).astype(number)
