@@ -9,23 +9,27 @@ from ..artefacts import Signals, SoftLabels, record
 __all__ = ["soft_targets"]
 
 
-def soft_targets(signals: Signals) -> SoftLabels:
+def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     """Turn the predictions of the observed networks into soft targets.
 
     Parameters
     ----------
     signals
         Must have `predictions`, or `logits`, from which they follow; they are averaged over seeds.
+    weight
+        Share of the soft part in the loss of a training on them; the labels have the rest.
 
     Returns
     -------
     SoftLabels
-        Probabilities of the classes for each example.
+        Probabilities of the classes for each example; for a regression, predictions in the units of the label.
 
     Raises
     ------
     NotDefinedError
         If the signals have no predictions.
+    InputError
+        If the weight is not in [0, 1].
 
     Examples
     --------
@@ -39,5 +43,9 @@ def soft_targets(signals: Signals) -> SoftLabels:
         values /= values.sum(axis=1, keepdims=True)
     about = {"signals": {**signals.provenance, "fingerprint": signals.fingerprint}}
     return SoftLabels(
-        signals.ids, values.astype(np.float32), signals.classes, provenance=record("soft_targets", {}, about)
+        ids=signals.ids,
+        values=values.astype(np.float32),
+        classes=signals.classes,
+        provenance=record("soft_targets", {"weight": weight}, about),
+        weight=weight,
     )
