@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .planning.plan import plan
     from .pruning.proof import prune_with_proof
     from .pruning.prune import prune
+    from .pruning.train import train
     from .scores.score import list_scores, score
     from .selectors.select import list_selectors, select
     from .signals.embed import embed
@@ -80,6 +81,7 @@ _HOMES = {
     "select": "selectors.select:select",
     "soft_loss": "training.soft_loss:soft_loss",
     "theory": "methods.theory",
+    "train": "pruning.train:train",
 }
 
 __all__ = [
@@ -117,6 +119,7 @@ __all__ = [
     "select",
     "soft_loss",
     "theory",
+    "train",
 ]
 
 _moved.install()
