@@ -21,6 +21,10 @@ from winnow.training.keep_rules import LEAST, by_loss, by_mean
 LOSSES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.4, 2.0, 2.5])  # of mean .91: six below it
 
 
+def sampler(n: int, **how: Any) -> wn.DynamicSampler:
+    return wn.DynamicSampler(n, **{"rule": "mean", **how})
+
+
 def passed(smp: wn.DynamicSampler, losses: NDArray[np.float64] = LOSSES) -> list[list[int]]:
     """One epoch in which each example has the same loss as ever."""
     found = []
@@ -35,16 +39,16 @@ def flat(batches: list[list[int]]) -> list[int]:
 
 
 def test_the_first_epoch_and_the_last_ones_use_everything_and_the_rest_skip() -> None:
-    smp = wn.DynamicSampler(10, prune=0.5, epochs=16, batch=4)
+    smp = sampler(10, prune=0.5, epochs=16, batch=4)
     sizes = [len(flat(passed(smp))) for _ in range(16)]
     assert sizes == [10] + [7] * 13 + [10, 10]
     assert smp.finished
-    late = wn.DynamicSampler(10, epochs=4, anneal=0.0, batch=4)
+    late = sampler(10, epochs=4, anneal=0.0, batch=4)
     assert [len(flat(passed(late))) for _ in range(4)] == [10, 7, 7, 7]
 
 
 def test_annealing_weighs_everything_equally() -> None:
-    smp = wn.DynamicSampler(10, epochs=2, anneal=0.5, batch=10)
+    smp = sampler(10, epochs=2, anneal=0.5, batch=10)
     passed(smp)
     (positions,) = iter(smp)
     assert sorted(positions) == list(range(10))
@@ -53,7 +57,7 @@ def test_annealing_weighs_everything_equally() -> None:
 
 @pytest.mark.parametrize("prune", [0.0, 0.3, 0.5, 0.9])
 def test_epochs_are_those_of_the_slow_twin(prune: float) -> None:
-    smp = wn.DynamicSampler(10, prune=prune, epochs=8, batch=3, seed=5)
+    smp = sampler(10, prune=prune, epochs=8, batch=3, seed=5)
     rng = np.random.default_rng(0)
     last: list[float | None] = [None] * 10
     for epoch in range(8):
@@ -90,7 +94,7 @@ def test_the_expected_gradient_is_that_of_everything(rule: str) -> None:
     slopes = torch.arange(1.0, 11.0, dtype=torch.float64)
     found = []
     for seed in range(300):
-        smp = wn.DynamicSampler(10, prune=0.6, epochs=9, batch=4, rule=rule, seed=seed)
+        smp = sampler(10, prune=0.6, epochs=9, batch=4, rule=rule, seed=seed)
         passed(smp)
         theta = torch.ones((), dtype=torch.float64, requires_grad=True)
         for positions in smp:
@@ -115,16 +119,22 @@ def test_draws_in_a_real_stream_have_the_probabilities_too() -> None:
 def test_rules() -> None:
     assert by_mean(LOSSES, 0.5, 0.0).tolist() == [0.5] * 6 + [1.0] * 4
     keep = by_loss(LOSSES, 0.6, 0.0)
-    assert keep.mean() == pytest.approx(0.7)
+    assert keep.mean() == pytest.approx(0.4)
     inner = (keep > LEAST) & (keep < 1)
     assert inner.sum() >= 3
     assert np.ptp(keep[inner] / LOSSES[inner]) < 1e-9
     assert (np.diff(keep) >= 0).all()
-    assert (keep.min(), keep.max()) == (LEAST, 1.0)
+    assert keep.min() == LEAST
     few = np.array([0.0] * 9 + [1.0])
-    assert by_loss(few, 0.5, 0.0).tolist() == [0.75] * 9 + [1.0]
-    assert by_loss(np.zeros(4), 0.5, 0.0).tolist() == [0.75] * 4
-    assert by_loss(np.ones(4), 0.5, 0.0) == pytest.approx([0.75] * 4)
+    assert by_loss(few, 0.25, 0.0).tolist() == [0.75] * 9 + [1.0]
+    assert by_loss(np.zeros(4), 0.25, 0.0).tolist() == [0.75] * 4
+    assert by_loss(np.ones(4), 0.25, 0.0) == pytest.approx([0.75] * 4)
+    assert by_loss(np.ones(4), 0.99, 0.0) == pytest.approx([LEAST] * 4)
+
+
+def test_the_default_skips_half_of_the_examples_in_each_epoch() -> None:
+    smp = wn.DynamicSampler(10, epochs=16, batch=4)
+    assert [len(flat(passed(smp))) for _ in range(16)] == [10] + [5] * 13 + [10, 10]
 
 
 def test_a_rule_of_ones_own_and_what_it_may_not_return() -> None:
@@ -134,18 +144,18 @@ def test_a_rule_of_ones_own_and_what_it_may_not_return() -> None:
         seen.append(progress)
         return np.full(losses.size, 1 - prune)
 
-    smp = wn.DynamicSampler(10, prune=0.5, epochs=4, anneal=0.0, rule=rule, batch=5)
+    smp = sampler(10, prune=0.5, epochs=4, anneal=0.0, rule=rule, batch=5)
     assert [len(flat(passed(smp))) for _ in range(4)] == [10, 5, 5, 5]
     assert seen == [0.25, 0.5, 0.75]
     for wrong in (0.0, 1.5, np.nan):
-        smp = wn.DynamicSampler(10, epochs=4, rule=lambda losses, *_, wrong=wrong: np.full(losses.size, wrong))
+        smp = sampler(10, epochs=4, rule=lambda losses, *_, wrong=wrong: np.full(losses.size, wrong))
         passed(smp)
         with pytest.raises(InputError, match="must return a probability"):
             passed(smp)
 
 
 def test_an_unseen_example_is_always_visited() -> None:
-    smp = wn.DynamicSampler(10, prune=0.9, epochs=9, batch=5, anneal=0.0)
+    smp = sampler(10, prune=0.9, epochs=9, batch=5, anneal=0.0)
     first = next(iter(smp))
     smp.weigh(torch.from_numpy(LOSSES[first]))
     rest = set(range(10)) - set(first.tolist())
@@ -153,20 +163,20 @@ def test_an_unseen_example_is_always_visited() -> None:
 
 
 def test_what_is_left_out_is_never_visited() -> None:
-    smp = wn.DynamicSampler(10, epochs=4, batch=4, leave_out=[9, 3])
+    smp = sampler(10, epochs=4, batch=4, leave_out=[9, 3])
     mask = np.isin(np.arange(10), [3, 9])
-    same = wn.DynamicSampler(10, epochs=4, batch=4, leave_out=mask)
+    same = sampler(10, epochs=4, batch=4, leave_out=mask)
     for _ in range(4):
         found = passed(smp)
         assert not {3, 9} & set(flat(found))
         assert found == passed(same)
     for wrong in ([10], [-1], [0.5], list(range(10)), [[1]]):
         with pytest.raises(InputError, match="leave_out"):
-            wn.DynamicSampler(10, leave_out=wrong)
+            sampler(10, leave_out=wrong)
 
 
 def test_steps_end_the_training_and_anneal_it() -> None:
-    smp = wn.DynamicSampler(10, steps=23, batch=2, anneal=0.25)
+    smp = sampler(10, steps=23, batch=2, anneal=0.25)
     lengths = []
     while not smp.finished:
         lengths.append((len(smp), len(passed(smp))))
@@ -200,8 +210,8 @@ def gradient(smp: wn.DynamicSampler, batches: list[Any], parts: int = 1) -> torc
 
 
 def test_a_batch_in_parts_and_batches_accumulated_give_the_same_gradient() -> None:
-    whole = wn.DynamicSampler(10, epochs=9, batch=8, seed=2)
-    small = wn.DynamicSampler(10, epochs=9, batch=4, seed=2)
+    whole = sampler(10, epochs=9, batch=8, seed=2)
+    small = sampler(10, epochs=9, batch=4, seed=2)
     for smp in (whole, small):
         passed(smp)
     one = list(whole)
@@ -235,7 +245,7 @@ def in_processes(count: int, work: Callable[[wn.DynamicSampler], Any], **how: An
     together, results = Together(count), [None] * count
 
     def run(rank: int) -> None:
-        smp = wn.DynamicSampler(10, num_replicas=count, rank=rank, reduce=together.reduce(rank), **how)
+        smp = sampler(10, num_replicas=count, rank=rank, reduce=together.reduce(rank), **how)
         results[rank] = work(smp)
 
     threads = [threading.Thread(target=run, args=(rank,)) for rank in range(count)]
@@ -287,14 +297,14 @@ def test_a_resumed_sampler_gives_the_same_batches(done: int, how: dict[str, Any]
     settings: dict[str, Any] = {"prune": 0.5, "epochs": 9, "batch": 2, "seed": 1, **how}
     rng = np.random.default_rng(0)
     table = rng.random((12, 10))
-    straight = wn.DynamicSampler(10, **settings)
+    straight = sampler(10, **settings)
     for epoch in range(2):
         passed(straight, table[epoch])
     running = iter(straight)
     for _ in range(done):
         straight.weigh(torch.from_numpy(table[2][next(running)]))
     state = straight.state_dict()
-    resumed = wn.DynamicSampler(10, **{**settings, "seed": 77})
+    resumed = sampler(10, **{**settings, "seed": 77})
     resumed.load_state_dict(state)
     wanted = []
     for positions in running:
@@ -308,18 +318,18 @@ def test_a_resumed_sampler_gives_the_same_batches(done: int, how: dict[str, Any]
 
 
 def test_a_state_counts_what_was_consumed_and_resumes_in_other_batches() -> None:
-    smp = wn.DynamicSampler(10, epochs=5, batch=2)
-    order = flat(passed(wn.DynamicSampler(10, epochs=5, batch=2)))
+    smp = sampler(10, epochs=5, batch=2)
+    order = flat(passed(sampler(10, epochs=5, batch=2)))
     assert len(list(smp)) == 5  # a loader that asked for all of them ahead
-    smp = wn.DynamicSampler(10, epochs=5, batch=2)
+    smp = sampler(10, epochs=5, batch=2)
     running = iter(smp)
     for _ in range(4):
         next(running)
-    other = wn.DynamicSampler(10, epochs=5, batch=3)
+    other = sampler(10, epochs=5, batch=3)
     other.load_state_dict(smp.state_dict(consumed=2))
     assert flat(passed(other)) == order[4:]
     with pytest.raises(InputError, match="must hold 10 losses"):
-        other.load_state_dict(wn.DynamicSampler(9).state_dict())
+        other.load_state_dict(sampler(9).state_dict())
     with pytest.raises(InputError, match="lacks seed"):
         other.load_state_dict({})
 
@@ -327,7 +337,7 @@ def test_a_state_counts_what_was_consumed_and_resumes_in_other_batches() -> None
 def test_a_loader_takes_it_as_batch_sampler_or_as_sampler() -> None:
     data = TensorDataset(torch.arange(10), torch.from_numpy(LOSSES))
     for how in ("batches", "positions"):
-        smp = wn.DynamicSampler(10, epochs=3, batch=4 if how == "batches" else None)
+        smp = sampler(10, epochs=3, batch=4 if how == "batches" else None)
         loader = DataLoader(data, batch_sampler=smp) if how == "batches" else DataLoader(data, 4, sampler=smp)
         sizes = []
         for _ in range(3):
@@ -342,7 +352,7 @@ def test_a_loader_takes_it_as_batch_sampler_or_as_sampler() -> None:
 
 def test_a_loader_with_workers_needs_positions() -> None:
     data = TensorDataset(torch.arange(10), torch.from_numpy(LOSSES))
-    smp = wn.DynamicSampler(10, epochs=3, batch=2)
+    smp = sampler(10, epochs=3, batch=2)
     for positions, losses in DataLoader(data, batch_sampler=smp, num_workers=1):
         with pytest.raises(InputError, match="weigh must be given"):
             smp.weigh(losses)
@@ -351,7 +361,7 @@ def test_a_loader_with_workers_needs_positions() -> None:
 
 
 def test_an_iteration_left_early_is_followed_by_the_next_epoch() -> None:
-    smp = wn.DynamicSampler(10, epochs=5, batch=5)
+    smp = sampler(10, epochs=5, batch=5)
     next(iter(smp))
     assert sorted(flat(passed(smp))) == list(range(10))
     smp.set_epoch(2)
@@ -377,7 +387,7 @@ def test_invalid_input_is_refused() -> None:
     ):
         with pytest.raises(WinnowError):
             wn.DynamicSampler(**{"n": 10, **how})
-    smp = wn.DynamicSampler(10, batch=4)
+    smp = sampler(10, batch=4)
     with pytest.raises(InputError, match="must be given"):
         smp.weigh(torch.zeros(4))
     positions = next(iter(smp))

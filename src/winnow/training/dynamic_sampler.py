@@ -45,8 +45,8 @@ class DynamicSampler:
     n
         Number of examples in the data set.
     prune
-        How much to skip: with rule `mean` the probability of skipping an example below the mean loss; with rule `loss`
-        the share of examples skipped per epoch.
+        How much to skip: with rule `loss` the share of examples skipped per epoch, so that all of these epochs have the
+        same length; with rule `mean` the probability of skipping an example below the mean loss.
     epochs
         Number of epochs of the training; decides when annealing begins.
     batch
@@ -56,7 +56,7 @@ class DynamicSampler:
     anneal
         Share of the training, at its end, that uses everything.
     rule
-        `mean` (InfoBatch), `loss` (probabilities in proportion to the loss), or a function of losses, `prune` and
+        `loss` (probabilities in proportion to the loss), `mean` (InfoBatch), or a function of losses, `prune` and
         progress that returns probabilities.
     leave_out
         Positions that are never visited, such as suspected label issues.
@@ -82,7 +82,7 @@ class DynamicSampler:
     ...         loss = smp.weigh(torch.from_numpy(positions).float())
     ...     print(smp.visited)
     8
-    6
+    4
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class DynamicSampler:
         batch: int | None = 128,
         steps: int | None = None,
         anneal: float = 0.125,
-        rule: str | KeepRule = "mean",
+        rule: str | KeepRule = "loss",
         leave_out: ArrayLike | None = None,
         seed: int = 0,
         num_replicas: int | None = None,
