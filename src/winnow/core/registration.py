@@ -52,8 +52,9 @@ class Cost:
     time
         Of a score or selector: `once` reads everything once and sorts, which takes negligible time; `n`, `n classes`
         and `n kept` grow with the number of examples, the latter two also with the number of classes or of kept
-        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `look` is a
-        forward pass per example, `gradient` a separate backward pass per example.
+        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `once` costs
+        nothing beyond the training, `look` is a forward pass per example, `gradient` a separate backward pass per
+        example.
     memory
         How many copies of the arrays it needs are in memory at the peak, besides the signals themselves.
     """
@@ -213,7 +214,7 @@ class Signal(Registration):
         wanted = [name for name, shape in shapes.items() if all(shape)]
         if self.make_up is not None:
             made = self.make_up(sizes, labels, hardness, rng)
-            return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted}
+            return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted if name in made}
         noise = {name: rng.random(shapes[name], dtype=np.float32) for name in wanted}
         return {name: _as_type(values, self.arrays[name].dtype) for name, values in noise.items()}
 

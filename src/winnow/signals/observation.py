@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,12 +52,15 @@ class Look:
         The network; the identity for a signal of the data alone.
     member
         For a model of an ensemble: 1 for the examples it was trained on.
+    shared
+        What the signals of one training share, by name.
     """
 
     feed: Feed
     what: Observation
     model: torch.nn.Module
     member: NDArray[np.uint8] | None = None
+    shared: dict[str, Any] = field(default_factory=dict)
 
 
 class Watcher(Protocol):

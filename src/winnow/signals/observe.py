@@ -32,12 +32,18 @@ __all__ = ["Mode", "Want", "observe"]
 Want = Annotated[
     str | Iterable[str] | None,
     Parameter(
-        "A signal to record, such as logits; winnow methods lists them. May be given several times.",
+        "A signal to record, such as dynamics; winnow methods lists them. May be given several times.",
         plain=None,
         kind=list[str] | None,
     ),
 ]
-Mode = Annotated[str, choice("Record in a pass after each epoch, or during training at no cost", ("eval", "train"))]
+Mode = Annotated[
+    str,
+    choice(
+        "Record in a pass after each epoch, or during training at no cost; auto makes a pass for logits and losses",
+        ("auto", "eval", "train"),
+    ),
+]
 GradientEpoch = Annotated[
     int | None, Parameter("Epoch after which gradients are taken; a tenth of the training if not given.")
 ]
@@ -55,7 +61,7 @@ def observe(
     seeds: Observations = 1,
     want: Want = None,
     *,
-    mode: Mode = "eval",
+    mode: Mode = "auto",
     gradient_epoch: GradientEpoch = None,
     gradient_dim: GradientDim = 512,
     ensemble: Ensemble = 10,
@@ -80,10 +86,11 @@ def observe(
         Number of trainings, or their seeds.
     want
         Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. If not
-        given, `logits`, or `losses` for regression.
+        given, `dynamics`: loss, probability of the label, margin, correctness and EL2N per epoch.
     mode
         `eval` records all examples after each epoch, in eval mode and without augmentation, which costs a forward pass;
-        `train` keeps the outputs that training computes anyway.
+        `train` keeps the outputs that training computes anyway. `auto` is `eval` if `logits` or `losses` are wanted,
+        and otherwise `train`.
     gradient_epoch
         After which epoch gradients are taken; a tenth of the training if not given.
     gradient_dim
@@ -119,8 +126,8 @@ def observe(
     --------
     >>> import winnow as wn
     >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), limit=100)
-    >>> signals.logits.shape  # seeds, epochs, examples, classes
-    (1, 2, 100, 10)
+    >>> signals.array("margins").shape  # seeds, epochs, examples
+    (1, 2, 100)
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
@@ -140,7 +147,7 @@ def _observation(asked: VerbRequest) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
     source, recipe, want = asked.source, asked.recipe, asked.want
     if want is None:
-        want = ("losses",) if source.task == "regression" else ("logits",)
+        want = ("dynamics",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
     known = {entry.name: entry for entry in registry.listing("signal")}
     for word in words:
@@ -170,6 +177,6 @@ def _observation(asked: VerbRequest) -> Observation:
         auto = isinstance(model, str) and model == "auto"
         network = choose(source.shape, source.kind, source.outputs) if auto else model
         build(network, classes=source.outputs, shape=source.shape)  # raises before any training if it does not fit
-    return Observation(
-        network, recipe, words, asked.mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed
-    )
+    passes = any(known[word].when == "training" and known[word].cost_of({}).time != "once" for word in words)
+    mode = asked.mode if asked.mode != "auto" else "eval" if passes else "train"
+    return Observation(network, recipe, words, mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed)

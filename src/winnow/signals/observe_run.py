@@ -28,7 +28,7 @@ def observe_run(
     model: Model = "auto",
     recipe: How = None,
     seeds: Observations = 1,
-    mode: Mode = "eval",
+    mode: Mode = "auto",
     seed: Seed = 0,
     engine: Where = None,
     **opening: Any,
@@ -40,14 +40,13 @@ def observe_run(
     Parameters
     ----------
     source, want, model, recipe, seeds, mode, seed, engine, **opening
-        As for `observe`. Without `want`: logits for classification, losses for regression, embeddings without labels.
+        As for `observe`. Without `want`: dynamics, or embeddings without labels.
     out
         The run directory.
     """
     asked = request(observe_run, locals(), "observe")
     source = asked.source
-    usual = {"classification": ("logits",), "regression": ("losses",), "unlabelled": ("embeddings",)}[source.task]
-    wanted = tuple(want or usual)
+    wanted = tuple(want or (("embeddings",) if source.task == "unlabelled" else ("dynamics",)))
     growing = ("seeds", "engine")  # may differ between calls
     settings = {name: value for name, value in asked.settings().items() if name not in growing}
     settings = {"command": "observe", **settings}
