@@ -18,6 +18,7 @@ from ..core.serialiser import Saved
 from .notebook_view import Shown, fact_table
 from .provenance import Provenance
 from .sampler import WeightedSampler
+from .soft_labels import SoftLabels
 from .source import Source
 from .table import Table, data_frame
 
@@ -36,8 +37,11 @@ class Arrays(NamedTuple):
     sample_weight: NDArray[np.float64]
 
 
+LAYOUT = Parquet({"id": "ids", "weight": "weights"}, part="targets")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
+class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
     """A smaller training set.
 
     Ids are sorted, so that equal subsets give equal files, whatever the order of the source.
@@ -52,11 +56,13 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         What is guaranteed or was measured for this subset, in JSON-like values.
     provenance
         Where it came from.
+    targets
+        Soft targets to train on beside the labels, for at least the kept examples; those of others are left out.
 
     Raises
     ------
     InputError
-        If ids repeat, or weights are negative or not finite.
+        If ids repeat, weights are negative or not finite, or a kept example has no target.
 
     Examples
     --------
@@ -73,12 +79,16 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
     >>> path = sub.save("subset.parquet")
     >>> wn.Subset.load(path).ids.tolist()
     ['a', 'd']
+    >>> soft = wn.relabel.SoftLabels(["a", "d"], [[0.75, 0.25], [0.5, 0.5]], ("0", "1"), weight=0.6)
+    >>> wn.Subset(["a", "d"], targets=soft)
+    Subset(2 examples, soft targets)
     """
 
     ids: NDArray[Any]
     weights: NDArray[np.float64] = None  # type: ignore[assignment]  # None is all ones; never None once built
     certificate: Mapping[str, Any] = field(default_factory=dict)
     provenance: Provenance = field(default_factory=dict)
+    targets: SoftLabels | None = None
 
     def __post_init__(self) -> None:
         ids = checks.ids("subset", self.ids)
@@ -89,12 +99,14 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         object.__setattr__(self, "weights", checks.frozen(weights[order], copy=False))
         object.__setattr__(self, "certificate", plain(self.certificate))
         object.__setattr__(self, "provenance", plain(self.provenance))
+        object.__setattr__(self, "targets", _restricted(self.targets, self.ids))
 
     def __len__(self) -> int:
         return int(self.ids.size)
 
     def __repr__(self) -> str:
-        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''})"
+        soft = ", soft targets" if self.targets is not None else ""
+        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''}{soft})"
 
     @property
     def weighted(self) -> bool:
@@ -103,8 +115,9 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of ids and weights."""
-        return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes())
+        """Fingerprint of ids and weights, and of the soft targets if there are any."""
+        soft = [] if self.targets is None else [self.targets.fingerprint]
+        return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes(), *soft)
 
     def indices(self, source: Source) -> NDArray[np.int64]:
         """Positions of the kept examples in `source`, in the order of `ids`.
@@ -270,6 +283,20 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
     def to_pandas(self) -> pandas.DataFrame:
         """One row per kept example: `id` and `weight`."""
         return data_frame({"id": self.ids, "weight": self.weights})
+
+
+def _restricted(targets: object, ids: NDArray[Any]) -> SoftLabels | None:
+    """The targets of the kept examples, in their order."""
+    if targets is None:
+        return None
+    if not isinstance(targets, SoftLabels):
+        raise InputError(f"targets of subset must be SoftLabels; got {type(targets).__name__}.")
+    if np.array_equal(targets.ids, ids):
+        return targets
+    try:
+        return targets.take(ids)
+    except InputError as error:
+        raise InputError(f"targets of subset must have every kept example: {error}") from None
 
 
 def _id_kinds(value: Any) -> Iterator[str]:
