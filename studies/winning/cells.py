@@ -7,19 +7,14 @@ the veto left: the candidate with soft targets, or random with soft targets.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import winnow as wn
 from winnow.artefacts.intervals import Interval
-from winnow.core.files import read_json, write_json
 from winnow.core.run import recorded_seconds
 from winnow.signals.soft_targets import soft_targets
-from winnow.training.mixing_weight import mixing_weight
 
 from .data import Setting, opened
 
@@ -55,11 +50,18 @@ class Cell:
         return "soft selected" if self.holds else "soft random"
 
 
-def run_setting(setting: Setting, out: Path, seeds: int, keeps: Sequence[float] = KEEPS, quick: bool = False) -> list[Cell]:
+def run_setting(
+    setting: Setting, out: Path, seeds: int, keeps: Sequence[float] = KEEPS, quick: bool = False
+) -> list[Cell]:
     """Run one data set at every fraction; finished trainings are kept in `out`."""
     source, test = opened(setting, quick)
     signals = wn.observe(
-        source, setting.model, setting.recipe, 1, ("dynamics", "predictions"), out=out / setting.name / "observe"
+        source,
+        setting.model,
+        setting.recipe,
+        1,
+        ("dynamics", "predictions", "embeddings"),
+        out=out / setting.name / "observe",
     )
     cells = []
     for keep in keeps:

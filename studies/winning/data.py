@@ -9,7 +9,6 @@ regression on a tenth of the principal components of the pixels, seed 0.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,8 +42,8 @@ class Setting:
 SETTINGS = {
     one.name: one
     for one in (
-        Setting("fashion-mnist", "lenet5", 10, 20_000, proxy="mlp:hidden=(64,)"),
-        Setting("mnist", "lenet5", 10, 20_000, proxy="mlp:hidden=(64,)"),
+        Setting("fashion-mnist", "lenet5", 10, 20_000, proxy="mlp"),
+        Setting("mnist", "lenet5", 10, 20_000, proxy="mlp"),
         Setting("digits", "mlp", 30),
         Setting("cifar10", "convnet:width=16", 12, 10_000, augment=("flip",)),
         Setting("cifar10-noisy", "convnet:width=16", 12, 10_000, augment=("flip",)),
@@ -75,11 +74,10 @@ CONFIRMATION = (
 
 def opened(setting: Setting, quick: bool = False) -> Pair:
     """Training and test data of a setting."""
-    makers: dict[str, Callable[[], Pair]] = {"digits": lambda: _split("digits"), "cifar10-noisy": lambda: _noisy(setting)}
-    if setting.name in ("fashion-mnist", "mnist", "cifar10"):
+    if setting.name in ("fashion-mnist", "mnist", "cifar10", "digits"):
         made = _split(setting.name, setting.examples)
     else:
-        made = makers.get(setting.name, lambda: _table(setting.name))()
+        made = _noisy(setting) if setting.name == "cifar10-noisy" else _table(setting.name)
     return (made[0].at(np.arange(min(200, len(made[0]))), made[0].name), made[1]) if quick else made
 
 

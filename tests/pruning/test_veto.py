@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import winnow as wn
 from tests.signals.small import Counting, rows
@@ -154,8 +155,9 @@ def test_the_observer_is_the_network_that_is_trained(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(module, "observe", spy)
     options: dict[str, Any] = {"recipe": wn.Recipe(epochs=4), "veto": 0, "engine": ONE}
-    wn.prune(rows(200), 0.4, model="mlp", observer="mlp:hidden=(8,)", **options)
-    assert used == ["mlp:hidden=(8,)"]
+    observer = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+    wn.prune(rows(200), 0.4, model="mlp", observer=observer, **options)
+    assert used == [observer]
 
 
 def test_signals_of_other_examples_are_refused() -> None:

@@ -41,20 +41,20 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
     if task == "regression":
         return Chosen(
             "difficulty+tilted(uniform=0.5)",
-            "the target is a number: half of the chance of an example follows its summed loss, half is the same for all",
+            "the target is a number: half of an example's chance follows its summed loss, half is the same for all",
         )
     if task == "unlabelled":
         return Chosen(
             "prototype+strata",
-            "there are no labels: difficulty is the distance to the nearest prototype, and every level of it is covered, "
+            "there are no labels: difficulty is the distance to the nearest prototype. Every level of it is covered, "
             "because nothing can be retrained to show that the hardest are worth more",
         )
     kept = None if keep is None else keep * size / max(1, classes)
     if kept is not None and kept < FEW:
         return Chosen(
             "medoids",
-            f"about {max(1, round(kept))} examples are kept per class: with fewer than {FEW}, covering each class works "
-            "better than any score",
+            f"about {max(1, round(kept))} examples are kept per class: with fewer than {FEW}, covering each class "
+            "works better than any score",
         )
     return Chosen(
         "tilted",

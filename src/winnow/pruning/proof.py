@@ -155,7 +155,9 @@ def prune_with_proof(
         )
         report = None
         if run.path is not None:
-            gallery = run.step("gallery", Gallery, lambda: make_gallery(source, found.scores, subset), file="gallery.json")
+            gallery = run.step(
+                "gallery", Gallery, lambda: make_gallery(source, found.scores, subset), file="gallery.json"
+            )
             if seen is not None and "lpntk" in seen:
                 _relations(run, source, seen, subset, gallery, seed)
             report = write_run_report(run.path)

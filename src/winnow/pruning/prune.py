@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Source, Subset, record
 from ..artefacts.soft_labels import SoftLabels
-from ..core import registry
+from ..core import checks, registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -27,6 +28,7 @@ from ..selectors.select import Keep
 from ..signals.embed import embed
 from ..signals.observe import observe
 from ..signals.soft_targets import soft_targets
+from ..signals.suspects import suspects
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
 from ..training.mixing_weight import mixing_weight
@@ -43,11 +45,13 @@ from .resolved_request import (
     choose,
     request_of,
 )
-from .veto import Veto, veto as measured_veto
+from .veto import Veto
+from .veto import veto as measured_veto
 
 __all__ = ["HELD_OUT", "Found", "chosen_subset", "prune"]
 
 UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
+NOISY = 0.05  # share of suspects from which on they are left out of the candidate
 HELD_OUT = 0.2  # share held out if the source has no test or validation set
 
 
@@ -162,20 +166,18 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     scores = _score(signals, request, run)
     soft = _soft(source, signals, request, request.keep, run)
     given = _given(source, signals, scores)
-
-    def draw(number: int) -> Subset:
-        return choose(signals, given, request, request.keep, number)
-
+    clean = _clean(source, signals, request)
     tried: Veto | None = None
     if request.pairs != 0:
-        tried = _tried(source, signals, given, soft, request, run, engine)
-        run.spent("veto/trainings", tried.seconds)
-        if not tried.holds:
-            request, draw = _fallen_back(source, request, tried)
-    stated = {} if tried is None else {"veto": tried.certificate()}
+        tried = _tried(source, signals, given, clean, soft, request, run, engine)
+    plain = None if tried is None or tried.holds else _at_random(request)
 
     def made(number: int) -> Subset:
-        return _with_targets(draw(number), soft, stated, tried, source)
+        if plain is None:
+            drawn = _drawn(source, signals, given, clean, request, number)
+        else:
+            drawn = choose(None, _bare(source), plain, request.keep, number)
+        return _with_targets(drawn, soft, tried, source)
 
     subset = run.step("select/subset", Subset, lambda: made(0), file="subset.parquet")
     return Found(subset, scores, signals, soft, made)
@@ -199,6 +201,7 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         run.spent("select/search", time.perf_counter() - start)
         return subset if soft is None else dataclasses.replace(subset, targets=soft)
 
+    assert request.tolerance is not None
     found = smallest_within(
         request.tolerance,
         timed,
@@ -215,9 +218,7 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
     return Found(subset, scores, signals, _soft(source, signals, request, len(subset) / len(source), run), None)
 
 
-def _soft(
-    source: Source, signals: Signals | None, request: Request, keep: float | None, run: Run
-) -> SoftLabels | None:
+def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None, run: Run) -> SoftLabels | None:
     """The soft targets of all examples, weighted for this fraction."""
     if not request.soft or signals is None:
         return None
@@ -241,22 +242,55 @@ def _accuracy(soft: SoftLabels, source: Source) -> float:
     return float((1 - missed / truth.var(0)).mean())
 
 
-def _with_targets(
-    subset: Subset, soft: SoftLabels | None, stated: Mapping[str, Any], tried: Veto | None, source: Source
+def _clean(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
+    """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
+    if not request.soft or request.asked != "auto" or signals is None or source.task != "classification":
+        return None
+    if not {"margins", "predictions"} <= {name for name in ("margins", "predictions") if name in signals}:
+        return None
+    found = suspects(signals)
+    left = found.ids[~found.mask]
+    enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
+    return left if found.noise_rate >= NOISY and enough else None
+
+
+def _drawn(
+    source: Source,
+    signals: Signals | None,
+    given: Signals | Scores,
+    clean: NDArray[Any] | None,
+    request: Request,
+    number: int,
 ) -> Subset:
+    """One draw of the candidate from a source, without suspects if there are any."""
+    if clean is None:
+        near = None if signals is None else signals.take(source.ids)
+        return choose(near, given.take(source.ids), request, request.keep, number)
+    ids = source.ids[np.isin(source.ids, clean)]
+    size = checks.size_from("prune", len(source), request.keep)
+    near = None if signals is None else signals.take(ids)
+    subset = choose(near, given.take(ids), request, None, number, size=min(size, ids.size))
+    about = {"fraction": len(subset) / len(source), "suspects_left_out": len(source) - ids.size}
+    return dataclasses.replace(subset, certificate={**subset.certificate, **about})
+
+
+def _with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | None, source: Source) -> Subset:
     """The subset with its soft targets, and what was tried in its certificate."""
-    why = {}
+    about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
     if tried is not None:
-        metric = "accuracy" if source.task == "classification" else "r2"
-        why = {"why": f"{subset.certificate['why']}; {tried.sentence(metric)}" if tried.holds else tried.sentence(metric)}
-    about = {} if soft is None else {"soft_weight": soft.weight}
-    return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **why, **about, **stated})
+        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
+        left_out = subset.certificate.get("suspects_left_out")
+        why = subset.certificate["why"] + (f"; {left_out} likely wrong labels are left out" if left_out else "")
+        about["why"] = f"{why}; {said}" if tried.holds else said
+        about["veto"] = tried.certificate()
+    return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})
 
 
 def _tried(
     source: Source,
     signals: Signals | None,
     given: Signals | Scores,
+    clean: NDArray[Any] | None,
     soft: SoftLabels | None,
     request: Request,
     run: Run,
@@ -266,8 +300,7 @@ def _tried(
     plain = _at_random(request)
 
     def candidate(part: Source, number: int) -> Subset:
-        near = None if signals is None else signals.take(part.ids)
-        return trained(choose(near, given.take(part.ids), request, request.keep, number + 1))
+        return trained(_drawn(part, signals, given, clean, request, number + 1))
 
     def random(part: Source, number: int) -> Subset:
         return trained(choose(None, _bare(part), plain, request.keep, number + 1))
@@ -295,19 +328,13 @@ def _at_random(request: Request) -> Request:
     return dataclasses.replace(request, method=Chosen("random", "drawn at random"), plan=parse_method("random"))
 
 
-def _fallen_back(source: Source, request: Request, tried: Veto) -> tuple[Request, Callable[[int], Subset]]:
-    """The request after a veto, and its draws."""
-    plain = _at_random(request)
-    return plain, lambda number: choose(None, _bare(source), plain, plain.keep, number)
-
-
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
     """Record everything the method needs in one observation; None if it needs nothing."""
     needs = request.plan.needs
     if source.task == "regression":
         needs = needs - {"logits"}
     if request.soft:
-        needs = needs | {"predictions"}
+        needs = needs | {"predictions"} | ({"margins"} if source.task == "classification" else set())
     if request.signals is not None:
         return request.signals.take(source.ids)
     if request.balance is not None and source.task != "classification":

@@ -26,7 +26,18 @@ from ..training.recipe import Recipe
 from .auto import Chosen, automatic
 from .rehearsal import made_up_signals
 
-__all__ = ["MethodName", "Observer", "Pairs", "Recorded", "Request", "Tolerance", "TrainOn", "choose", "draw_seed", "request_of"]
+__all__ = [
+    "MethodName",
+    "Observer",
+    "Pairs",
+    "Recorded",
+    "Request",
+    "Tolerance",
+    "TrainOn",
+    "choose",
+    "draw_seed",
+    "request_of",
+]
 
 TARGETS = ("soft", "labels")
 Tolerance = Annotated[
@@ -55,7 +66,9 @@ Pairs = Annotated[
 
 def _recorded(name: str, owner: str, value: Any) -> Signals:
     if not isinstance(value, Signals):
-        raise InputError(f"{of(name, owner)} must be Signals, as wn.observe or a Recorder gives; got {type(value).__name__}.")
+        raise InputError(
+            f"{of(name, owner)} must be Signals, as wn.observe or a Recorder gives; got {type(value).__name__}."
+        )
     return value
 
 
@@ -70,6 +83,7 @@ class Request:
     validation: Source | None
     keep: float | None
     tolerance: float | None
+    asked: str  # the method as asked for
     method: Chosen
     plan: MethodParts
     balance: float | None
@@ -111,7 +125,7 @@ def request_of(asked: VerbRequest) -> Request:
     soft = labelled and (asked.targets == "soft" or (asked.targets == "auto" and auto))
     if asked.targets == "soft" and not labelled:
         raise NotDefinedError(
-            f"{of('targets', 'prune')} come from a trained network, and source {source.name!r} has no labels to train on."
+            f"{of('targets', 'prune')} come from a trained network; source {source.name!r} has no labels to train on."
         )
     if asked.signals is not None:
         _fits(source, asked.signals)
@@ -122,6 +136,7 @@ def request_of(asked: VerbRequest) -> Request:
         "balance": balance,
     }
     request = Request(
+        asked=asked.method,
         method=chosen,
         plan=plan,
         balance=balance,
@@ -171,13 +186,19 @@ def _rehearse(source: Source, request: Request) -> None:
 
 
 def choose(
-    signals: Signals | None, given: Signals | Scores, request: Request, keep: float | None, draw: int = 0
+    signals: Signals | None,
+    given: Signals | Scores,
+    request: Request,
+    keep: float | None,
+    draw: int = 0,
+    size: int | None = None,
 ) -> Subset:
     """Run the selector of the request at one fraction; each number of the draw gives another subset, if it draws."""
     subset = select(
         request.plan.selector,
         given,
         keep=keep,
+        size=size,
         balance=request.balance,
         seed=draw_seed(request.seed, draw),
         signals=signals if isinstance(given, Scores) else None,
