@@ -25,7 +25,7 @@ METHODS = {  # of the classes that are public by name; what they inherit include
     "Study": ("save", "load", "table", "summary", "report"),
     "Recorder": ("log", "end_epoch", "signals"),
     "Accelerator": ("loss", "update"),
-    "relabel.SoftLabels": ("at", "with_classes", "agreement"),
+    "relabel.SoftLabels": ("at", "take", "with_classes", "agreement"),
     "relabel.Targets": ("save", "load", "at", "source", "shuffled"),
 }
 SHORT = wn.Recipe(epochs=2, batch=16)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .sources.open import open
     from .training.recipe import Recipe
     from .training.recorder import Recorder
+    from .training.soft_loss import soft_loss
 
 # Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
@@ -75,6 +76,7 @@ _HOMES = {
     "relabel": "methods.relabel",
     "score": "scores.score:score",
     "select": "selectors.select:select",
+    "soft_loss": "training.soft_loss:soft_loss",
     "theory": "methods.theory",
 }
 
@@ -110,6 +112,7 @@ __all__ = [
     "relabel",
     "score",
     "select",
+    "soft_loss",
     "theory",
 ]
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,7 +23,7 @@ import numpy as np
 
 from .files import atomic, file_name, plain, write_json
 from .parquet_columns import read_columns, write_columns
-from .serialiser import Saved, entries, expecting, fields_of, filled
+from .serialiser import Saved, entries, expecting, fields_of, filled, optional
 
 __all__ = ["Folder", "Json", "Parquet", "Tensors"]
 
@@ -73,12 +74,20 @@ class Parquet:
         Properties that are also written as entries, for other programs.
     dtypes
         Fields whose kind of number is also written as an entry, under the name of the field.
+    spared
+        Fields that are written only if they differ from their default, so that files from before there was such a
+        field can be read, and are still written byte by byte.
+    part
+        The field with another artefact of this layout about the same rows, or None: its columns are written beside the
+        others and its entries under the name of the field.
     """
 
     columns: Mapping[str, str]
     block: int = 0
     derived: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
+    part: str = ""
 
     def place(self, path: Path) -> Path:
         """The file itself."""
@@ -86,29 +95,53 @@ class Parquet:
 
     def write(self, made: Saved, path: Path) -> Path:
         """Write every field."""
+        columns, about = self._columns_of(made), self._entries_of(made)
+        part = getattr(made, self.part) if self.part else None
+        if part is not None:
+            columns = part.layout._columns_of(part) | columns
+            about[self.part] = part.layout._entries_of(part)
+        write_columns(path, columns, about, self.block)
+        return path
+
+    def _columns_of(self, made: Saved) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         for name, of in self.columns.items():
             values = getattr(made, of)
+            if values is None:
+                continue
             if name.endswith("*"):
                 columns |= {f"{name[:-1]}{k}": values[:, k] for k in range(values.shape[1])}
-            elif values is not None:
+            else:
                 columns[name] = values
-        about = entries(made, self.columns.values())
+        return columns
+
+    def _entries_of(self, made: Saved) -> dict[str, Any]:
+        usual = {one.name: one.default for one in dataclasses.fields(made) if one.name in self.spared}  # type: ignore[arg-type]
+        spared = [name for name, value in usual.items() if getattr(made, name) == value]
+        about = entries(made, (*self.columns.values(), *spared, self.part))
         about |= {name: plain(getattr(made, name)) for name in self.derived}
-        about |= {name: getattr(made, name).dtype.kind for name in self.dtypes}
-        write_columns(path, columns, about, self.block)
-        return path
+        return about | {name: getattr(made, name).dtype.kind for name in self.dtypes}
 
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
         """Every field."""
         about, columns = read_columns(path, kind.saved_as)
-        out = filled(kind, about, self.columns.values(), (*self.derived, *self.dtypes))
+        return self._fields_of(kind, about, columns)
+
+    def _fields_of(self, kind: type[Saved], about: Any, columns: dict[str, Any]) -> dict[str, Any]:
+        held = about if isinstance(about, dict) else {}  # `filled` below refuses anything else
+        spared = [name for name in self.spared if name not in held]
+        elsewhere = (*self.columns.values(), *spared, self.part)
+        out = filled(kind, about, elsewhere, (*self.derived, *self.dtypes, self.part))
         for name, of in self.columns.items():
             if name.endswith("*"):
-                numbered = takewhile(columns.__contains__, (f"{name[:-1]}{k}" for k in count()))
-                out[of] = np.stack([columns[one] for one in numbered], axis=1)
+                numbered = list(takewhile(columns.__contains__, (f"{name[:-1]}{k}" for k in count())))
+                if numbered or not optional(fields_of(kind)[of]):
+                    out[of] = np.stack([columns[one] for one in numbered], axis=1)
             elif name in columns:
                 out[of] = np.array(columns[name]) if isinstance(columns[name], list) else columns[name]
+        if self.part in about:
+            inner = get_args(fields_of(kind)[self.part])[0]
+            out[self.part] = inner(**inner.layout._fields_of(inner, about[self.part], columns))
         return out
 
 
