@@ -144,8 +144,7 @@ class DynamicSampler:
         return left if self.steps is None else min(left, max(0, self.steps - self._done))
 
     def __iter__(self) -> Iterator[Any]:
-        if self._under_way:  # the last iteration was left early: go on with the next epoch
-            self._end()
+        self.end_epoch()  # of an iteration that was left early
         plan = self._plan = self._next()
         self._under_way, self._resumed, self._ahead, self._outstanding = True, False, None, 0
         if self.batch is None:
@@ -161,6 +160,11 @@ class DynamicSampler:
                 self._outstanding += 1
                 yield self._latest.copy()
         self._end()
+
+    def end_epoch(self) -> None:
+        """End the current iteration; for trainers that count its batches and never ask for one more."""
+        if self._under_way:
+            self._end()
 
     def _end(self) -> None:
         self._done += self._given
