@@ -315,7 +315,8 @@ class DynamicSampler:
         missing = [name for name in self.state_dict() if not isinstance(state, Mapping) or name not in state]
         if missing:
             raise InputError(f"state of {OWNER} must be the state_dict of one; it lacks {missing[0]}.")
-        tables = [np.array(state[name], dtype=np.float32) for name in ("losses", "fresh")]
+        held = [state[name] for name in ("losses", "fresh")]
+        tables = [np.array(x.numpy() if hasattr(x, "numpy") else x, dtype=np.float32) for x in held]
         if any(table.shape != (self.n,) for table in tables):
             raise InputError(f"state of {OWNER} must hold {self.n} losses, one per example; got {tables[0].shape}.")
         whole = ("seed", "epoch", "done", "start", "batches", "share")
