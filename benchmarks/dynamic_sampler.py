@@ -3,7 +3,7 @@
     python benchmarks/dynamic_sampler.py [--examples 10000] [--repeats 5]
 
 The sampler's own calls (the next batch, `weigh` less the mean it replaces) are timed inside real epochs on one thread,
-so that a slow minute of the machine slows both. `prune=0` visits everything, so that the epochs are as long as plain ones.
+so that a slow minute of the machine slows both. `prune=0` visits everything, so the epochs are as long as plain ones.
 """
 
 from __future__ import annotations
