@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from winnow.core.parquet_columns import read_columns, write_columns
 
 import winnow as wn
 from winnow.artefacts import SoftLabels, Subset
-from winnow.core.errors import InputError
-from winnow.core.parquet_columns import read_columns, write_columns
+from winnow.core.errors import InputError, StoreError
 
 NUMBERS = np.array([30, 10, 40, 20])
 TEXT = np.array(["d", "é", "a", "long name"])
@@ -82,6 +82,7 @@ def test_targets_are_those_of_the_kept_examples() -> None:
     np.testing.assert_array_equal(sub.targets.at([40, 10]), soft.at([40, 10]))
     assert Subset([10, 40], targets=sub.targets).targets is sub.targets
     assert repr(sub) == "Subset(2 examples, soft targets)"
+    assert "share of soft targets" in sub._repr_html_()
     assert repr(Subset([40, 10], [1.0, 2.0], targets=soft)) == "Subset(2 examples, weighted, soft targets)"
 
 
@@ -107,6 +108,27 @@ def test_targets_that_do_not_fit_are_refused_in_one_sentence(ids: Any, targets: 
     with pytest.raises(InputError) as caught:
         Subset(ids, targets=targets)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        ({"weight": 0.5}, "nothing that says what it is"),
+        ({"winnow": "scores"}, "'scores'"),
+        ({"winnow": "soft labels", "classes": ["a", "b"]}, "no entry 'seconds'"),
+        (3, "a int where a mapping belongs"),
+        (
+            {"winnow": "soft labels", "classes": ["a", "b"], "seconds": 0.0, "prior_seconds": 0.0, "provenance": {}},
+            "something else",
+        ),
+    ],
+)
+def test_damaged_targets_in_a_file_are_refused_in_one_sentence(entry: Any, found: str, tmp_path: Path) -> None:
+    about = {"winnow": "subset", "certificate": {}, "provenance": {}, "targets": entry}
+    write_columns(tmp_path / "bad.parquet", {"id": np.array([1]), "weight": np.ones(1)}, about)
+    with pytest.raises(StoreError) as caught:
+        Subset.load(tmp_path / "bad.parquet")
+    assert str(caught.value).startswith(f"expected 'subset' in {tmp_path / 'bad.parquet'}; found {found}")
 
 
 def test_targets_and_weight_are_in_the_fingerprint() -> None:
@@ -185,6 +207,10 @@ def test_predictions_of_a_regression_keep_their_unit(tmp_path: Path) -> None:
         (
             {"values": [[0.5, 0.5]], "columns": [[1, 3]]},
             "columns of SoftLabels must be different numbers in each row, from 0 to 2.",
+        ),
+        (
+            {"values": [[0.5]], "columns": [[0]], "classes": ()},
+            "columns of SoftLabels are for classes; a regression has none.",
         ),
         (
             {"values": [[0.5, 0.5]], "columns": [[1.0, 2.0]]},

@@ -54,6 +54,11 @@ class LabelledLogits:
     def _logs(self) -> Floats:
         return log_softmax(self._logits)
 
+    @cached_property
+    def predictions(self) -> Floats:
+        """Probabilities of all classes."""
+        return np.exp(self._logs)
+
     @property
     def losses(self) -> Floats:
         """Cross-entropy: minus the logarithm of the label's probability."""
@@ -80,16 +85,11 @@ class LabelledLogits:
     @property
     def errors(self) -> Floats:
         """Length of the error vector: probabilities of all classes minus the one-hot label (EL2N)."""
-        error = self.predictions
+        error = self.predictions.copy()
         # 1 - p_y as the sum of the others: exact where p_y is within rounding of 1
         error[self._everyone, self._labels] = 0.0
         error[self._everyone, self._labels] = error.sum(axis=1)
         return np.asarray(np.sqrt(np.square(error).sum(axis=1)))
-
-    @property
-    def predictions(self) -> Floats:
-        """Probabilities of all classes, in an array of the caller's own."""
-        return np.exp(self._logs)
 
     def array(self, name: str) -> NDArray[Any]:
         """One of `DYNAMICS` or `predictions`, by name."""

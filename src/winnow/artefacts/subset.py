@@ -277,7 +277,8 @@ class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
     def _view(self) -> Table:
         low, high = float(self.weights.min()), float(self.weights.max())
         weights = {"weights": f"{low:.4g} to {high:.4g}"} if self.weighted else {}
-        return fact_table({"examples": len(self), **weights, **self.certificate})
+        soft = {} if self.targets is None else {"share of soft targets in the loss": self.targets.weight}
+        return fact_table({"examples": len(self), **weights, **soft, **self.certificate})
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per kept example: `id` and `weight`."""

@@ -158,6 +158,22 @@ class Registration:
         """Return the cost with these parameters and the defaults of all others."""
         return self.cost if isinstance(self.cost, Cost) else self.cost(**{**self.parameters, **parameters})
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is declared, as plain values."""
+        cost = self.cost_of({})
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "needs": sorted(self.needs),
+            "tasks": sorted(self.tasks),
+            "paper": self.paper,
+            "summary": self.summary,
+            "parameters": self.parameters,
+            "default_score": getattr(self, "default_score", None),
+            "cost": {"time": cost.time, "memory": cost.memory},
+            "package": self.package,
+        }
+
 
 @dataclass(frozen=True)
 class Method(Registration):
@@ -201,6 +217,11 @@ class Signal(Registration):
     def stacked(self) -> bool:
         """Whether every training gives its own arrays; otherwise only the first two do."""
         return any(layout.stacked for layout in self.arrays.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is declared, with when it is computed and the shape of its arrays."""
+        arrays = {name: {"axes": layout.axes, "dtype": layout.dtype} for name, layout in self.arrays.items()}
+        return {**super().as_dict(), "when": self.when, "arrays": arrays}
 
     def made_up(
         self,

@@ -212,6 +212,7 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
         scores=None if scores is None else scores.take(base.ids[order]).values,
         score_name=None if scores is None else scores.name,
         signals=arrays,
+        ids=base.ids[order],
     )
 
 

@@ -95,7 +95,6 @@ class Dynamics:
     def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
         self._feed, self._names = look.feed, names
         self._what: Observation = look.what
-        self._targets = np.zeros(0) if look.feed.targets is None else look.feed.targets.numpy()
         self._shared: dict[str, Any] = look.shared
         self._first = "keep" not in self._shared
         self._shared.setdefault("keep", []).append(keep)
@@ -107,7 +106,7 @@ class Dynamics:
         """The recorder of this training, made when it is first used: then all signals have said what to keep."""
         if "recorder" not in self._shared:
             source = self._feed.source
-            self._shared["recorder"] = Recorder(
+            made = self._shared["recorder"] = Recorder(
                 len(self._feed),
                 source.outputs,
                 ids=self._feed.ids,
@@ -115,11 +114,13 @@ class Dynamics:
                 planned_epochs=self._what.recipe.epochs,
                 keep=self._shared["keep"],
             )
-        made: Recorder = self._shared["recorder"]
-        return made
+            if self._feed.targets is not None:
+                made.expect(self._feed.targets.numpy())
+        found: Recorder = self._shared["recorder"]
+        return found
 
-    def _log(self, positions: NDArray[np.int64], output: torch.Tensor | NDArray[np.float32]) -> None:
-        self._recorder.log(positions, output, self._targets[positions])
+    def _log(self, positions: NDArray[np.int64], output: torch.Tensor) -> None:
+        self._recorder.log_outputs(positions, output)
 
     def after_epoch(self, epoch: int, model: torch.nn.Module) -> None:
         """Record all examples, if training has not recorded them already."""
@@ -129,7 +130,7 @@ class Dynamics:
             output = predict(model, self._feed, self._what.recipe)
             if not np.isfinite(output).all():
                 raise DivergedError(f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe.")
-            self._log(np.arange(len(self._feed)), output)
+            self._log(np.arange(len(self._feed)), torch.from_numpy(output))
         self._recorder.end_epoch()
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:

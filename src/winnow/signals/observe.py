@@ -1,13 +1,15 @@
 """observe: train a model and record what it does with each example.
 
 Ten scores cost one observation: everything in `want` is recorded in the same trainings. Each seed, and each model of an
-ensemble, is a separate step: saved when finished, and run in parallel by the engine.
+ensemble, is a separate step: saved when finished, and run in parallel by the engine. `observe_run` is the same for
+`winnow observe`, which adds to what a run directory holds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 from ..artefacts import Signals, record
@@ -23,11 +25,11 @@ from ..models.identity import Model
 from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
+from .embed import embed
 from .ensemble import memberships
-from .observation import Observation
-from .observation_jobs import observed
+from .observation import Observation, observed
 
-__all__ = ["Mode", "Want", "observe"]
+__all__ = ["FILE", "Mode", "Want", "observe", "observe_run"]
 
 Want = Annotated[
     str | Iterable[str] | None,
@@ -52,6 +54,7 @@ Ensemble = Annotated[int, Parameter("Number of models of the ensemble, a multipl
 Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
+FILE = "signals.safetensors"
 
 
 def observe(
@@ -171,7 +174,7 @@ def _observation(asked: VerbRequest) -> Observation:
     epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
     if any(known[word].when == "ensemble" for word in words):
-        memberships(len(source), asked.ensemble, asked.seed)
+        memberships(source.ids, asked.ensemble, asked.seed)
     network = model = asked.model
     if any(known[word].when != "data" for word in words):
         auto = isinstance(model, str) and model == "auto"
@@ -180,3 +183,46 @@ def _observation(asked: VerbRequest) -> Observation:
     passes = any(known[word].when == "training" and known[word].cost_of({}).time != "once" for word in words)
     mode = asked.mode if asked.mode != "auto" else "eval" if passes else "train"
     return Observation(network, recipe, words, mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed)
+
+
+def observe_run(
+    source: Data,
+    out: str | Path,
+    *,
+    want: Want = None,
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    mode: Mode = "auto",
+    seed: Seed = 0,
+    engine: Where = None,
+    **opening: Any,
+) -> Signals:
+    """Observe into a run directory and keep everything there as `signals.safetensors`.
+
+    A later call with the same model and recipe adds to the file; an array that is observed again replaces the old one.
+
+    Parameters
+    ----------
+    source, want, model, recipe, seeds, mode, seed, engine, **opening
+        As for `observe`. Without `want`: dynamics, or embeddings without labels.
+    out
+        The run directory.
+    """
+    asked = request(observe_run, locals(), "observe")
+    source = asked.source
+    wanted = tuple(want or (("embeddings",) if source.task == "unlabelled" else ("dynamics",)))
+    growing = ("seeds", "engine")  # may differ between calls
+    settings = {name: value for name, value in asked.settings().items() if name not in growing}
+    settings = {"command": "observe", **settings}
+    with Run.opened(out, settings, extend=False) as run:
+
+        def make() -> Signals:
+            if source.task == "unlabelled" and wanted == ("embeddings",):
+                made = embed(source, "raw" if model == "auto" else model, seed=seed)
+            else:
+                made = observe(source, model, recipe, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
+            kept = Path(out) / FILE
+            return Signals.load(kept).merge(made) if kept.exists() else made
+
+        return run.step("observe", Signals, make, key=[settings, seeds, list(wanted)], file=FILE)
