@@ -199,18 +199,21 @@ def confidence(signals):
 
 
 def windows(signals, s, i, window, epochs):
+    if window is None:  # half of the epochs used
+        used = sum(1 for number in signals.epochs if epochs is None or number <= epochs)
+        window = 2 if used < 4 else 10 if used > 20 else used // 2
     chances = [true_class(signals, s, e, i) for e in range(len(signals.epochs)) if signals.epochs[e] <= epochs]
     return [chances[start : start + window] for start in range(len(chances) - window + 1)]
 
 
-def dual(signals, window=10, epochs=30):
+def dual(signals, window=None, epochs=30):
     return each(
         signals,
         lambda s, i: mean(deviation(seen) * (1 - mean(seen)) for seen in windows(signals, s, i, window, epochs)),
     )
 
 
-def dynamic_uncertainty(signals, window=10, epochs=30):
+def dynamic_uncertainty(signals, window=None, epochs=30):
     return each(signals, lambda s, i: mean(deviation(seen) for seen in windows(signals, s, i, window, epochs)))
 
 

@@ -24,6 +24,7 @@ from .moments import moments
 from .random import random
 from .rank import rank
 from .strata import strata
+from .tilted import tilted
 
 __all__ = [
     "beta",
@@ -41,4 +42,5 @@ __all__ = [
     "random",
     "rank",
     "strata",
+    "tilted",
 ]

@@ -17,7 +17,7 @@ EDGE = 1e-6  # mean predictions are kept this far from 0 and 1, where the densit
 
 
 @registry.selector(
-    needs={"scores", "logits"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
+    needs={"scores", "probabilities"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
 )
 def beta(
     pool: Pool,
@@ -40,7 +40,7 @@ def beta(
     Parameters
     ----------
     pool
-        Must have non-negative scores, and logits.
+        Must have non-negative scores, and `probabilities`.
     size
         How many to keep.
     seed

@@ -8,7 +8,7 @@ draws would not guarantee that: 3 % of the examples would be in all ten.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.seeds import drawn_first
 from ..training import predict
-from .observation import Look
+
+if TYPE_CHECKING:
+    from .observation import Look
 
 __all__ = ["BLOCK", "ensemble", "memberships"]
 
