@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -33,7 +35,7 @@ def kept(name, ids, size, **options) -> set[int]:
 def test_a_smaller_random_subset_is_part_of_a_larger_one(balance) -> None:
     ids = np.arange(300)
     sizes = [kept("random", ids, size, balance=balance) for size in (30, 60, 150, 300)]
-    assert all(small < large for small, large in zip(sizes, sizes[1:], strict=False))
+    assert all(small < large for small, large in pairwise(sizes))
 
 
 @pytest.mark.parametrize("balance", [None, 0.5])
