@@ -75,6 +75,8 @@ def _untested(saved: SavedRun, origin: Mapping[str, Any] | None) -> dict[str, An
     total = len(saved.scores[0]) if saved.scores else int(origin["size"]) if origin else 0
     labelled = any(score.task != "unlabelled" for score in saved.scores)
     return {
+        "gained": "",
+        "cost": "",
         "sentence": words.untested(kept, total, labelled),
         "verdict": "unknown",
         "chip": "not retrained",
@@ -113,6 +115,8 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
         }
     if not arms:
         return {
+            "gained": "",
+            "cost": "",
             "sentence": "No model was trained on a subset, so there is nothing to compare.",
             "verdict": "unknown",
             "chip": None,
@@ -122,6 +126,8 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
     if len(arms) >= 5:
         note += f" With {len(arms)} comparisons, about one interval in twenty excludes zero by chance alone."
     return {
+        "gained": "",
+        "cost": "",
         "sentence": words.several(study, arms, rows),
         "verdict": "unknown",
         "chip": None,
