@@ -12,7 +12,6 @@ from winnow.report import sentences as words
 
 
 def said(study, arm="el2n@0.4"):
-    row = next(row for row in ledger(study) if row["arm"] == arm)
     return words.headline(study, arm).replace(words.GAP, " ")
 
 

@@ -245,9 +245,7 @@ def protocol(study: Study) -> str:
         match = "the same number of optimiser steps, whatever the size of the set"
     else:
         match = f"a number of steps between equal epochs and equal steps (matched-iterations factor {factor:g})"
-    return (
-        f"One training per set and seed ({seeds}), each with {match}. {_intervals(study)}"
-    )
+    return f"One training per set and seed ({seeds}), each with {match}. {_intervals(study)}"
 
 
 def _intervals(study: Study) -> str:
