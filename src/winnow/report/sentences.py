@@ -252,8 +252,8 @@ def _intervals(study: Study) -> str:
     """What the intervals hold."""
     if any(one.marks is None for one in study.outcomes):
         return (
-            f"Differences are paired by seed; intervals are 95{GAP}% t intervals over seeds, without the luck of the test "
-            "set, because the marks of single test examples were not kept."
+            f"Differences are paired by seed; intervals are 95{GAP}% t intervals over seeds, without the luck of the "
+            "test set, because the marks of single test examples were not kept."
         )
     return (
         f"Differences are paired by seed and test example; 95{GAP}% intervals hold the luck of training, of the test "
