@@ -71,7 +71,7 @@ def test_costs_come_from_the_records_of_the_run(tmp_path: Path) -> None:
     assert found == {"plan": 0, "observe": 7.0, "score": 1.0, "select": 0.5, "veto": 0, "search": 0}
     write_json(tmp_path / "run.json", {"format": 1, "settings": {"command": "observe"}})  # select scores by itself
     found = costs_of(tmp_path / "subset.parquet", subset)
-    assert found == {"observe": 7.0, "score": 0.0, "select": 0.5, "search": 0}
+    assert found == {"plan": 0, "observe": 7.0, "score": 0.0, "select": 0.5, "veto": 0, "search": 0}
 
 
 def test_making_the_targets_is_part_of_the_bill() -> None:

@@ -12,7 +12,8 @@ from winnow.report import sentences as words
 
 
 def said(study, arm="el2n@0.4"):
-    return words.headline(study, arm).replace(words.GAP, " ")
+    row = next(row for row in ledger(study) if row["arm"] == arm)
+    return words.headline(study, arm, row).replace(words.GAP, " ")
 
 
 def test_a_win_names_what_was_kept_both_differences_and_the_break_even(make_study):

@@ -246,7 +246,7 @@ def _between_seeds(q: Matrix) -> float:
         return means
     around_examples = float(q.var(0, ddof=1).sum())
     rest = max(around_examples - examples * means, 0.0) / (examples - 1)
-    return max(means - (seeds - 2) / (seeds - 1) * rest / examples, 0.0)
+    return float(max(means - (seeds - 2) / (seeds - 1) * rest / examples, 0.0))
 
 
 def _around(

@@ -247,7 +247,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         ("observe_s", "observing", "m2", ""),
         ("score_s", "scoring", "m5", "//"),
         ("select_s", "selecting", "m4", ".."),
-        ("search_s", "planning, veto, search", "m3", "xx"),
+        ("search_s", "planning, veto, searching", "m3", "xx"),
         ("relabel_s", "relabelling", "m2", "\\\\"),
         ("train_s", "training", "m1", ""),
     )
