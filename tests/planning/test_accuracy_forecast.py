@@ -118,6 +118,11 @@ def test_weights_are_shared_when_both_forms_fit_as_badly() -> None:
     assert all(fit.weight[0] > 0.3 for fit in fits)
 
 
+def test_weights_stay_finite_however_many_trainings_agree() -> None:
+    fits = calibrate(SIZES, curve(200, 1, 0.05), [100, 100, 200, 100], 0.0, 0.9)
+    assert [fit.weight[0] for fit in fits] == pytest.approx([1.0, 0.0])
+
+
 def test_a_forecast_is_the_theory_behind_the_calibration() -> None:
     fit = calibrate(SIZES, curve(100, 1, 0.1), [3, 3, 6, 3], 0.0, 0.9)[0]
     angle = np.array([20.0])
@@ -169,6 +174,7 @@ def test_a_probe_that_sees_more_stands_closer() -> None:
     near = theory.solve(100.0).error / theory.solve(10.0).error
     assert angle_reached(fit, measured, 1000, 10_000)[0] == pytest.approx(30.0 * near, rel=1e-3)
     assert angle_reached(fit, measured, 1000, 1)[0] <= 90.0
+    assert angle_reached(fit, np.array([0.5]), 1000, 1000)[0] == pytest.approx(0.5)
 
 
 def test_fractions_fall_in_small_steps_and_meet_those_of_the_pilot() -> None:
