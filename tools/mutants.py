@@ -45,7 +45,7 @@ JUDGES: dict[str, tuple[str, ...]] = {
     ),
     "core/files": ("tests/core/test_run.py", "tests/core/test_files.py"),
     "core/run": ("tests/core/test_run.py", "tests/evaluation/test_ledger.py"),
-    "evaluation/loss_curve": ("tests/evaluation/test_loss_curve.py", "tests/evaluation/test_tolerance.py"),
+    "evaluation/loss_limit": ("tests/evaluation/test_loss_limit.py", "tests/evaluation/test_tolerance.py"),
     "evaluation/tolerance": ("tests/evaluation/test_tolerance.py", "tests/evaluation/test_refusals.py"),
     "methods/influence/certify": ("tests/methods/influence",),
     "methods/narrowing/neuron_choice": ("tests/methods/narrowing/test_neuron_choice.py",),

@@ -9,7 +9,7 @@ import torch
 
 from winnow.core.errors import DivergedError, InputError, NotDefinedError
 from winnow.training import Feed, Recipe, predict, train
-from winnow.training.loop import example_losses
+from winnow.training.soft_loss import example_losses
 
 from .small import bits, clouds, network, pictures, source_of
 

@@ -1,4 +1,7 @@
-"""SoftLabels: class probabilities per example, to train on in place of labels."""
+"""SoftLabels: class probabilities or predictions per example, to train on beside or in place of labels.
+
+Module `top_classes` says in which precision they are kept, and what is kept of many classes.
+"""
 
 from __future__ import annotations
 
@@ -15,43 +18,53 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
-from .notebook_view import Shown, class_table
+from .notebook_view import Shown, class_table, fact_table
 from .provenance import Provenance
 from .source import Source, positions_of
 from .table import Table, data_frame
+from .top_classes import check_probabilities, checked_columns, compact, whole_rows
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["SLACK", "SoftLabels"]
+__all__ = ["SoftLabels"]
 
 
-SLACK = 1e-4  # how far from 1 a row may sum, in single precision
+BLOCK = 4096  # rows made whole at a time
+LAYOUT = Parquet({"id": "ids", "p*": "values", "c*": "columns"}, spared=("weight",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", "p*": "values"})):
-    """Class probabilities of each example.
+class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
+    """Class probabilities of each example; or, without classes, predictions of a regression.
 
     Parameters
     ----------
     ids
         Ids of the examples.
     values
-        One row per example, one column per class; not negative, each row sums to 1.
+        One row per example, one column per class; not negative, each row sums to 1. Kept in half precision, and only
+        the 16 largest of each row if there are more than 64 classes: `at` gives whole rows. For a regression: one
+        column per output, in the unit of the labels.
     classes
-        Names of the classes, in the order of the columns.
+        Names of the classes, in the order of the columns; empty for a regression.
     seconds
         Time spent on making them, for the ledger.
     prior_seconds
         Time spent on training the classifier, if it was trained for this purpose.
     provenance
         Where they came from.
+    weight
+        Share of the soft part in the loss of a training: 1 uses these only, 0 the labels only (`wn.soft_loss`).
+        `dataclasses.replace(soft, weight=...)` changes it.
+    columns
+        Class numbers of the values in each row, if only some are given; the rest of the probability is spread evenly
+        over the other classes.
 
     Raises
     ------
     InputError
-        If a row is not one of probabilities, or there is not one column per class.
+        If a row is not one of probabilities, there is not one column per class, or the weight is not in [0, 1].
 
     Examples
     --------
@@ -63,39 +76,35 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
     [0.25, 0.75]
     >>> soft.agreement(wn.open(([[0.0], [1.0]], ["no", "no"]), ids=["a", "b"], classes=["no", "yes"]))
     0.5
+    >>> wn.relabel.SoftLabels(["a", "b"], [[21.5], [20.0]], ()).take(["b"])
+    SoftLabels(1 example, 1 output)
     """
 
     ids: NDArray[Any]
-    values: NDArray[np.float32]
+    values: NDArray[Any]
     classes: tuple[str, ...]
     seconds: float = 0.0
     prior_seconds: float = 0.0
     provenance: Provenance = field(default_factory=dict)
+    weight: float = 1.0
+    columns: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         owner = "SoftLabels"
         ids = checks.ids(owner, self.ids)
+        coarse = getattr(self.values, "dtype", None) == np.float16
         values = checks.array("values", owner, self.values, ndim=2, rows=ids.size, dtype=np.float32)
-        if isinstance(self.classes, str) or not isinstance(self.classes, Sequence | np.ndarray):
-            raise InputError(f"classes of {owner} must be names in a sequence; got {type(self.classes).__name__}.")
-        classes = tuple(str(name) for name in self.classes)
-        if len(set(classes)) != len(classes):
-            raise InputError(f"classes of {owner} must be different names; got {', '.join(classes[:5])}.")
-        if values.shape[1] != len(classes) or len(classes) < 2:
-            raise InputError(
-                f"values of {owner} must have a column for each of the {len(classes)} classes, at least two; "
-                f"got {values.shape[1]}."
-            )
-        if (values < 0).any():
-            raise InputError(f"values of {owner} must not be negative; the smallest is {values.min():g}.")
-        sums = values.sum(1, dtype=np.float64)
-        worst = int(np.abs(sums - 1).argmax())
-        if abs(sums[worst] - 1) > SLACK:
-            raise InputError(f"values of {owner} must sum to 1 in each row; row {worst} sums to {sums[worst]:.6g}.")
+        classes = _names(self.classes)
+        columns = None if self.columns is None else checked_columns(self.columns, values.shape, len(classes))
+        if classes:
+            check_probabilities(values, columns, len(classes), coarse)
+            values, columns = compact(values, columns, len(classes))
         for name in ("seconds", "prior_seconds"):
             object.__setattr__(self, name, checks.number(name, owner, getattr(self, name), low=0))
+        object.__setattr__(self, "weight", checks.number("weight", owner, self.weight, low=0, high=1))
         object.__setattr__(self, "ids", checks.frozen(ids))
         object.__setattr__(self, "values", checks.frozen(values))
+        object.__setattr__(self, "columns", None if columns is None else checks.frozen(columns, copy=False))
         object.__setattr__(self, "classes", classes)
         object.__setattr__(self, "provenance", plain(self.provenance))
 
@@ -103,17 +112,22 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         return int(self.ids.size)
 
     def __repr__(self) -> str:
-        return f"SoftLabels({len(self)} examples, {len(self.classes)} classes)"
+        width, unit = (len(self.classes), "class") if self.classes else (self.values.shape[1], "output")
+        plural = "" if width == 1 else "es" if self.classes else "s"
+        share = "" if self.weight == 1 else f", weight {self.weight:g}"
+        return f"SoftLabels({len(self)} example{'s' * (len(self) != 1)}, {width} {unit}{plural}{share})"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of ids, probabilities and classes in canonical order."""
+        """Fingerprint of ids, values and classes in canonical order, and of the weight if it is not 1."""
         order = np.argsort(self.ids, kind="stable")
         ids = "\n".join(map(str, self.ids[order].tolist())).encode()
-        return fingerprint(ids, self.values[order].tobytes(), list(self.classes))
+        rest: list[object] = [] if self.columns is None else [self.columns[order].tobytes()]
+        rest += [] if self.weight == 1 else [self.weight]
+        return fingerprint(ids, self.values[order].tobytes(), list(self.classes), *rest)
 
     def at(self, ids: ArrayLike) -> NDArray[np.float32]:
-        """The probabilities of the examples with these ids, in the order given.
+        """The probabilities or predictions of the examples with these ids, in the order given.
 
         Parameters
         ----------
@@ -123,14 +137,45 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         Returns
         -------
         NDArray
-            One row per id, one column per class.
+            One row per id, one column per class or output; the probabilities of each row sum to 1.
 
         Raises
         ------
         InputError
             If an id is unknown.
         """
-        return self.values[positions_of(self.ids, ids, "SoftLabels")]
+        where = positions_of(self.ids, ids, "SoftLabels")
+        rows = self.rows(np.reshape(where, -1))
+        return rows.reshape(*np.shape(where), rows.shape[1])
+
+    def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same by position among `ids`, for loops that know it already."""
+        rows = self.values[positions].astype(np.float32)
+        if not self.classes:
+            return rows
+        return whole_rows(rows, None if self.columns is None else self.columns[positions], len(self.classes))
+
+    def take(self, ids: ArrayLike) -> SoftLabels:
+        """Those of these examples only, in the order given.
+
+        Parameters
+        ----------
+        ids
+            Ids of examples.
+
+        Returns
+        -------
+        SoftLabels
+            One row per id.
+
+        Raises
+        ------
+        InputError
+            If an id is unknown.
+        """
+        where = np.atleast_1d(positions_of(self.ids, ids, "SoftLabels"))
+        columns = None if self.columns is None else self.columns[where]
+        return replace(self, ids=self.ids[where], values=self.values[where], columns=columns)
 
     def with_classes(self, classes: Sequence[str]) -> SoftLabels:
         """The same probabilities with columns in another order.
@@ -158,8 +203,12 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
                 f"classes of SoftLabels are {len(self.classes)}, {', '.join(self.classes[:3])} ...; asked for "
                 f"{len(wanted)}, {', '.join(wanted[:3])} ..."
             )
-        columns = [self.classes.index(name) for name in wanted]
-        return replace(self, values=self.values[:, columns], classes=wanted)
+        if self.columns is not None:
+            number = {name: k for k, name in enumerate(wanted)}
+            renumbered = np.array([number[name] for name in self.classes])[self.columns]
+            return replace(self, columns=renumbered, classes=wanted)
+        order = [self.classes.index(name) for name in wanted]
+        return replace(self, values=self.values[:, order], classes=wanted)
 
     def agreement(self, source: Source) -> float:
         """Share of the source's examples whose most probable class is their label.
@@ -181,12 +230,35 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=Parquet({"id": "ids", 
         """
         if not isinstance(source, Source) or source.labels is None or source.task != "classification":
             raise InputError(f"source of SoftLabels.agreement must have the {len(self.classes)} classes of the labels.")
-        return float((self.with_classes(source.classes).at(source.ids).argmax(1) == source.labels).mean())
+        ours = self.with_classes(source.classes)
+        likeliest = ours._likeliest()[0][positions_of(ours.ids, source.ids, "SoftLabels")]
+        return float((likeliest == source.labels).mean())
+
+    def _likeliest(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The most probable class of each example, and how probable it is."""
+        starts = range(0, len(self), BLOCK)
+        blocks = [self.rows(np.arange(start, min(start + BLOCK, len(self)))) for start in starts]
+        return np.concatenate([rows.argmax(1) for rows in blocks]), np.concatenate([rows.max(1) for rows in blocks])
 
     def _view(self) -> Table:
-        """The most probable class of each example, and how probable it is."""
-        return class_table(self.values.argmax(1), self.classes, self.values.max(1))
+        """The most probable class of each example, and how probable it is; of a regression, its size."""
+        if not self.classes:
+            return fact_table({"examples": len(self), "outputs": self.values.shape[1], "weight": self.weight})
+        likeliest, probability = self._likeliest()
+        return class_table(likeliest, self.classes, probability)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per example: `id` and the probability of each class, under the class's name."""
-        return data_frame({"id": self.ids, **dict(zip(self.classes, self.values.T, strict=True))})
+        """One row per example: `id` and the probability of each class, under its name, or `prediction_0` and so on."""
+        rows = self.rows(np.arange(len(self)))
+        names = self.classes or tuple(f"prediction_{k}" for k in range(rows.shape[1]))
+        return data_frame({"id": self.ids, **dict(zip(names, rows.T, strict=True))})
+
+
+def _names(classes: object) -> tuple[str, ...]:
+    """Check the names of the classes."""
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray):
+        raise InputError(f"classes of SoftLabels must be names in a sequence; got {type(classes).__name__}.")
+    names = tuple(str(name) for name in classes)
+    if len(set(names)) != len(names):
+        raise InputError(f"classes of SoftLabels must be different names; got {', '.join(names[:5])}.")
+    return names

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from .intervals import Interval, difference, mean
+from .example_marks import unpacked
+from .free_alternatives import Verdict, judge
+from .intervals import Interval, crossed, difference, mean, paired
 from .notebook_view import Shown
+from .outcome import Arm, Outcome
 from .provenance import Provenance
 from .table import Table, data_frame
 
@@ -24,72 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Arm", "Outcome", "Study"]
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """One trained model measured on one test set.
-
-    Parameters
-    ----------
-    arm
-        The training set it was trained on.
-    seed
-        The training seed; arms are compared by seed.
-    test
-        Name of the test set.
-    value
-        The study's metric on the test set.
-    loss
-        Mean loss on the test set.
-    per_class
-        The metric per class, NaN for a class that the test set lacks; empty for regression.
-    iterations
-        Optimiser steps taken.
-    seconds
-        Seconds of training, without testing.
-    """
-
-    arm: str
-    seed: int
-    test: str
-    value: float
-    loss: float
-    per_class: tuple[float, ...]
-    iterations: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One training set of a study.
-
-    Parameters
-    ----------
-    name
-        Its name in tables.
-    kind
-        `full`, `random` or `subset`.
-    size, keep
-        The number of examples, and the fraction of the full data.
-    baseline
-        For a subset, the random arm of the same size.
-    class_balance
-        Mean of smaller count / larger count over pairs of classes; None for regression.
-    selection
-        Seconds spent on finding it, by stage (`observe`, `score`, `select`, `search`), and on making what it is trained
-        with (`targets`, `pretrain`); empty if unknown.
-    certificate
-        The subset's own certificate.
-    """
-
-    name: str
-    kind: Literal["full", "random", "subset"]
-    size: int
-    keep: float
-    baseline: str | None = None
-    class_balance: float | None = None
-    selection: Mapping[str, float] = field(default_factory=dict)
-    certificate: Mapping[str, Any] = field(default_factory=dict)
+BOTH = "for other seeds and other test examples"
+SEEDS = "for other seeds on this test set only, because marks of single test examples were not kept"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,9 +69,9 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     >>> outcomes = [Outcome(arm, k, "test", got[arm][k], 0.3, (), 40, 2.0) for arm in got for k in (0, 1)]
     >>> study = wn.Study("accuracy", arms, tuple(outcomes), ("test",))
     >>> print(study.summary())
-    arm   kept  accuracy, %  against full  training, s
-    full  100   91.0 ± 12.7                2.0
-    half  50    91.0 ± 25.4  +0.0 ± 12.7   2.0
+    arm   kept  accuracy, %           against full  training, s
+    full  100   91.0 (78.3 to 100.0)                2.0
+    half  50    91.0 (65.6 to 100.0)  +0.0 ± 12.7   2.0
     >>> [(row["arm"], row["seeds"]) for row in study.table()]
     [('full', 2), ('half', 2)]
     >>> wn.Study.load(study.save("study"))
@@ -184,16 +124,83 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         return dict(sorted(found.items()))
 
     def interval(self, arm: str, test: str | None = None) -> Interval:
-        """Mean of the metric over seeds with its 95 % t interval."""
-        return mean([o.value for o in self.of(arm, test).values()])
+        """Mean of the metric with its 95 % interval, for other seeds and other test examples (`intervals`).
+
+        Without the marks of single test examples, as in studies of earlier versions, it is for other seeds only.
+        """
+        done = list(self.of(arm, test).values())
+        marks, right = self._marks(done), self.metric == "accuracy"
+        if marks is None:
+            return replace(mean([o.value for o in done]).within(*((0, 1) if right else (-math.inf, 1))), about=SEEDS)
+        return crossed(marks, counted="shares" if right else "r2", about=BOTH)
 
     def versus(self, arm: str, other: str, test: str | None = None) -> Interval:
-        """Mean of `arm - other`, paired by seed, with its 95 % t interval."""
+        """Mean of `arm - other`, paired by seed and test example, with its 95 % interval.
+
+        Parameters
+        ----------
+        arm, other
+            Names of arms. If one is a fixed subset and the other is drawn anew with each seed, the interval also holds
+            the luck of the fixed one, and is about its way of choosing; otherwise about these very subsets.
+        test
+            Name of the test set; the first one if not given.
+
+        Returns
+        -------
+        Interval
+            `about` says in words what it is about.
+
+        Raises
+        ------
+        InputError
+            If the arms share no seed.
+        """
         ours, theirs = self.of(arm, test), self.of(other, test)
         shared = sorted(set(ours) & set(theirs))
         if not shared:
             raise InputError(f"arms {arm!r} and {other!r} share no seed.")
-        return difference([ours[s].value for s in shared], [theirs[s].value for s in shared])
+        right = self.metric == "accuracy"
+        a, b = ([found[s] for s in shared] for found in (ours, theirs))
+        marks = self._marks([*a, *b])
+        if marks is None:
+            found = difference([o.value for o in a], [o.value for o in b])
+            return replace(found.within(-1, 1) if right else found, about=SEEDS)
+        fixed = self._fixed(arm, other)
+        about = f"{'this way of choosing' if fixed else 'these training sets'}; {BOTH}"
+        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=right, about=about)
+
+    def verdict(self, arm: str) -> Verdict:
+        """Compare an arm with what is free, and say what it is better for.
+
+        Parameters
+        ----------
+        arm
+            Name of a subset's arm.
+
+        Returns
+        -------
+        Verdict
+            The best free alternative, the differences, and one sentence.
+
+        Raises
+        ------
+        InputError
+            If there is no such arm.
+        """
+        return judge(self, arm)
+
+    def _fixed(self, arm: str, other: str) -> Literal["ours", "theirs"] | None:
+        """Which of two arms is one draw among many, while the other is drawn anew with each seed."""
+        a, b = self.arm(arm), self.arm(other)
+        if a.drawn_anew == b.drawn_anew:
+            return None
+        still: Literal["ours", "theirs"] = "theirs" if a.drawn_anew else "ours"
+        return still if (b if a.drawn_anew else a).kind == "subset" else None  # everything is not a draw
+
+    def _marks(self, done: Sequence[Outcome]) -> NDArray[np.float64] | None:
+        """Marks of single test examples, outcomes x examples; None unless all have them."""
+        rows = [unpacked(o.marks, binary=self.metric == "accuracy") for o in done if o.marks]
+        return np.stack(rows) if len(rows) == len(done) and len({row.size for row in rows}) == 1 else None
 
     def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
         """The metric per class, mean over seeds; NaN for a class that the test set lacks."""
@@ -211,25 +218,32 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         Returns
         -------
         Table
-            One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±.
+            One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±, or with
+            its ends in brackets where the possible range cuts it short.
         """
         scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
 
         def shown(found: Interval | None, sign: str = "") -> str:
             if found is None:
                 return ""
-            width = "" if math.isnan(found.low) else f" ± {scale * found.half_width:.{digits}f}"
-            return f"{scale * found.centre:{sign}.{digits}f}{width}"
+            level = f"{scale * found.centre:{sign}.{digits}f}"
+            if math.isnan(found.low):
+                return level
+            if found.symmetric:
+                return f"{level} ± {scale * found.half_width:.{digits}f}"
+            return f"{level} ({scale * found.low:{sign}.{digits}f} to {scale * found.high:{sign}.{digits}f})"
 
         rows = []
         for test in self.tests:
             for arm in (arm for arm in self.arms if self.of(arm.name, test)):
                 full = self.full.name if self.full and arm.kind != "full" and self.of(self.full.name, test) else None
+                same = self._same_steps(arm, test)
                 row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
                     f"{self.metric}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
+                    "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
                     "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
                     "training, s": f"{self.seconds(arm.name):.1f}",
                 }
@@ -242,7 +256,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         Returns
         -------
         Table
-            One row per arm and test set: the metric, paired differences to random and to full, and seconds.
+            One row per arm and test set: the metric, paired differences to random, to everything at the
+            same steps and to full, and seconds.
         """
         rows = []
         for test in self.tests:
@@ -256,6 +271,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                     row["test"] = test
                 row |= {self.metric: got.centre, "low": got.low, "high": got.high}
                 row |= self._against("random", arm.name, arm.baseline, test)
+                row |= self._against("same_steps", arm.name, self._same_steps(arm, test), test)
                 full = self.full
                 row |= self._against("full", arm.name, full.name if full and arm.kind != "full" else None, test)
                 per_class = self.per_class(arm.name, test)
@@ -268,6 +284,12 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 }
                 rows.append(row)
         return Table(tuple(rows))
+
+    def _same_steps(self, arm: Arm, test: str) -> str | None:
+        """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
+        names = (one.name for one in self.arms if one.same_steps == arm.size and not one.soft)
+        found = next(names, None)
+        return found if found and arm.kind in ("random", "subset") and self.of(found, test) else None
 
     def _against(self, word: str, arm: str, other: str | None, test: str) -> dict[str, Any]:
         if other is None or not self.of(other, test):

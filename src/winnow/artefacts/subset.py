@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +15,11 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
+from .dataset_positions import positions_in
 from .notebook_view import Shown, fact_table
 from .provenance import Provenance
 from .sampler import WeightedSampler
+from .soft_labels import SoftLabels
 from .source import Source
 from .table import Table, data_frame
 
@@ -36,8 +38,12 @@ class Arrays(NamedTuple):
     sample_weight: NDArray[np.float64]
 
 
+TARGETS = ("labels", "soft")
+LAYOUT = Parquet({"id": "ids", "weight": "weights"}, part="targets")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight": "weights"})):
+class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
     """A smaller training set.
 
     Ids are sorted, so that equal subsets give equal files, whatever the order of the source.
@@ -52,11 +58,13 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         What is guaranteed or was measured for this subset, in JSON-like values.
     provenance
         Where it came from.
+    targets
+        Soft targets to train on beside the labels, for at least the kept examples; those of others are left out.
 
     Raises
     ------
     InputError
-        If ids repeat, or weights are negative or not finite.
+        If ids repeat, weights are negative or not finite, or a kept example has no target.
 
     Examples
     --------
@@ -73,12 +81,20 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
     >>> path = sub.save("subset.parquet")
     >>> wn.Subset.load(path).ids.tolist()
     ['a', 'd']
+    >>> soft = wn.relabel.SoftLabels(["a", "d"], [[0.75, 0.25], [0.5, 0.5]], ("0", "1"), weight=0.6)
+    >>> taught = wn.Subset(["a", "d"], targets=soft)
+    >>> taught
+    Subset(2 examples, soft targets)
+    >>> x, y, target = taught.to_torch(src, targets="soft")[0]
+    >>> target.tolist()
+    [0.75, 0.25]
     """
 
     ids: NDArray[Any]
     weights: NDArray[np.float64] = None  # type: ignore[assignment]  # None is all ones; never None once built
     certificate: Mapping[str, Any] = field(default_factory=dict)
     provenance: Provenance = field(default_factory=dict)
+    targets: SoftLabels | None = None
 
     def __post_init__(self) -> None:
         ids = checks.ids("subset", self.ids)
@@ -89,12 +105,14 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         object.__setattr__(self, "weights", checks.frozen(weights[order], copy=False))
         object.__setattr__(self, "certificate", plain(self.certificate))
         object.__setattr__(self, "provenance", plain(self.provenance))
+        object.__setattr__(self, "targets", _restricted(self.targets, self.ids))
 
     def __len__(self) -> int:
         return int(self.ids.size)
 
     def __repr__(self) -> str:
-        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''})"
+        soft = ", soft targets" if self.targets is not None else ""
+        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''}{soft})"
 
     @property
     def weighted(self) -> bool:
@@ -103,8 +121,9 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of ids and weights."""
-        return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes())
+        """Fingerprint of ids and weights, and of the soft targets if there are any."""
+        soft = [] if self.targets is None else [self.targets.fingerprint]
+        return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes(), *soft)
 
     def indices(self, source: Source) -> NDArray[np.int64]:
         """Positions of the kept examples in `source`, in the order of `ids`.
@@ -130,7 +149,9 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
             )
         return source.positions(self.ids)
 
-    def to_torch(self, dataset: Any, source: Source | None = None) -> torch.utils.data.Subset[Any]:
+    def to_torch(
+        self, dataset: Any, source: Source | None = None, *, targets: str = "labels"
+    ) -> torch.utils.data.Subset[Any]:
         """The kept part of a torch map-style dataset.
 
         Parameters
@@ -140,6 +161,10 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         source
             The source this subset was chosen from, if `dataset` holds the same examples in the same order but was not
             opened by winnow. Without it, ids must be positions.
+        targets
+            `labels`: items as the data set gives them. `soft`: each with its soft target too, a float32 vector. An item
+            `(x, y)` becomes `(x, y, soft)`; a mapping gets an entry `"soft"`. The classes are in the order of the
+            source if there is one, otherwise in that of `targets.classes`.
 
         Returns
         -------
@@ -149,41 +174,28 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
         Raises
         ------
         InputError
-            If the dataset is not map-style, its length is not that of the source, or it takes a source to find the
-            examples.
+            If the dataset is not map-style, its length is not that of the source, it takes a source to find the
+            examples, or soft targets are asked for and there are none.
+        UnknownNameError
+            If there are no such targets.
         """
         import torch.utils.data
 
-        return torch.utils.data.Subset(dataset, self._positions_in("Subset.to_torch", dataset, source).tolist())
+        owner = "Subset.to_torch"
+        checks.choice("targets", owner, targets, TARGETS)
+        where = self._positions_in(owner, dataset, source).tolist()
+        if targets == "labels":
+            return torch.utils.data.Subset(dataset, where)
+        if self.targets is None:
+            raise InputError(f"targets of {owner} can be 'soft' only if the subset has soft targets; it has none.")
+        from .soft_dataset import SoftDataset
+
+        whole = dataset if isinstance(dataset, Source) else source
+        soft = self.targets if whole is None else self.targets.with_classes(whole.classes)
+        return SoftDataset(dataset, where, soft)
 
     def _positions_in(self, owner: str, dataset: Any, source: Source | None) -> NDArray[np.int64]:
-        """Positions of the kept examples in a map-style dataset that holds all examples."""
-        if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-            raise InputError(
-                f"dataset of {owner} must be map-style, with len() and [position]; got {type(dataset).__name__}."
-            )
-        whole = dataset if isinstance(dataset, Source) else source
-        where = self.indices(whole) if whole is not None else self._as_positions(owner)
-        expected = len(dataset) if whole is None else len(whole)
-        if len(dataset) != expected:
-            raise InputError(
-                f"dataset of {owner} must have the {expected} examples of the source; it has {len(dataset)}."
-            )
-        beyond = where[(where < 0) | (where >= expected)]
-        if beyond.size:
-            raise InputError(f"dataset of {owner} has {expected} examples; the subset names position {beyond[0]}.")
-        return where
-
-    def _as_positions(self, owner: str) -> NDArray[np.int64]:
-        """The ids, if they are positions and not numbers with another meaning."""
-        made = sorted(set(_id_kinds(self.provenance)) - {"positions"})
-        if self.ids.dtype.kind != "i" or made:
-            kind = f"come from {made[0]}" if made else f"are names such as {str(self.ids[0])!r}"
-            raise InputError(
-                f"{owner} needs source= to find the examples in a torch dataset, because the ids {kind}; pass "
-                "the source the subset was chosen from."
-            )
-        return self.ids
+        return positions_in(owner, self.ids, self.provenance, dataset, source)
 
     def to_arrays(self, source: Source, *, flatten: bool = True) -> Arrays:
         """Inputs, targets and weights, for the `fit(X, y, sample_weight)` of scikit-learn.
@@ -265,21 +277,23 @@ class Subset(Shown, Saved, kind="subset", layout=Parquet({"id": "ids", "weight":
     def _view(self) -> Table:
         low, high = float(self.weights.min()), float(self.weights.max())
         weights = {"weights": f"{low:.4g} to {high:.4g}"} if self.weighted else {}
-        return fact_table({"examples": len(self), **weights, **self.certificate})
+        soft = {} if self.targets is None else {"share of soft targets in the loss": self.targets.weight}
+        return fact_table({"examples": len(self), **weights, **soft, **self.certificate})
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per kept example: `id` and `weight`."""
         return data_frame({"id": self.ids, "weight": self.weights})
 
 
-def _id_kinds(value: Any) -> Iterator[str]:
-    """What the ids of every source in a provenance were made from."""
-    if isinstance(value, Mapping):
-        origin = value.get("origin")
-        if isinstance(origin, Mapping) and isinstance(origin.get("ids"), str):
-            yield origin["ids"]
-        for item in value.values():
-            yield from _id_kinds(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _id_kinds(item)
+def _restricted(targets: object, ids: NDArray[Any]) -> SoftLabels | None:
+    """The targets of the kept examples, in their order."""
+    if targets is None:
+        return None
+    if not isinstance(targets, SoftLabels):
+        raise InputError(f"targets of subset must be SoftLabels; got {type(targets).__name__}.")
+    if np.array_equal(targets.ids, ids):
+        return targets
+    try:
+        return targets.take(ids)
+    except InputError as error:
+        raise InputError(f"targets of subset must have every kept example: {error}") from None

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Protocol, Self
 from .errors import StoreError, reason
 from .files import plain
 
-__all__ = ["Layout", "Saved", "Unexpected", "entries", "expecting", "fields_of", "filled"]
+__all__ = ["Layout", "Saved", "Unexpected", "entries", "expecting", "fields_of", "filled", "optional"]
 
 
 class Layout(Protocol):
@@ -161,7 +161,7 @@ def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collect
     unknown = sorted(set(given) - set(wanted) - set(extra))
     if unknown:
         raise Unexpected(f"an entry {unknown[0]!r} that this winnow does not know")
-    missing = [name for name, hint in wanted.items() if name not in given and not _optional(hint)]
+    missing = [name for name, hint in wanted.items() if name not in given and not optional(hint)]
     if missing:
         raise Unexpected(f"no entry {missing[0]!r}")
     return {name: _rebuilt(hint, given[name]) for name, hint in wanted.items() if name in given}
@@ -169,7 +169,7 @@ def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collect
 
 def _rebuilt(hint: Any, value: Any) -> Any:
     """Rebuild a value read from JSON by its type hint."""
-    if _optional(hint):
+    if optional(hint):
         inner = [one for one in typing.get_args(hint) if one is not types.NoneType]
         return None if value is None else _rebuilt(inner[0], value) if len(inner) == 1 else value
     if hint is float:
@@ -190,5 +190,6 @@ def _rebuilt(hint: Any, value: Any) -> Any:
     return value
 
 
-def _optional(hint: Any) -> bool:
+def optional(hint: Any) -> bool:
+    """Whether a field of this type may be None."""
     return typing.get_origin(hint) in (typing.Union, types.UnionType) and types.NoneType in typing.get_args(hint)

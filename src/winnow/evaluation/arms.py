@@ -1,4 +1,4 @@
-"""The arms of a study: the subsets under test, random ones of the same sizes, and the full data."""
+"""The arms of a study: the subsets under test, and what is free: random ones of the same sizes, and everything."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import numpy as np
 from ..artefacts import Source, Subset
 from ..artefacts.ledger import COUNTED
 from ..artefacts.quotas import class_balance
-from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import file_name, plain
-from ..core.seeds import stream
+from ..core.seeds import drawn_first
 from .retrain import Training
 
-__all__ = ["FULL", "PlannedArm", "check_soft", "cost_of", "plan"]
+__all__ = ["FULL", "PlannedArm", "cost_of", "plan"]
 
 FULL = "full"
+EVERYTHING = "everything"
 RANDOM = "random"
-SOFT = "soft"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +32,17 @@ class PlannedArm:
     arm: Arm
     subsets: Mapping[int, Subset]
     folder: str
-    soft: bool = False
+    soft: float | None = None
+
+    def without_targets(self) -> PlannedArm:
+        """The same trained on labels only."""
+        plain = {seed: replace(subset, targets=None) for seed, subset in self.subsets.items()}
+        return replace(self, arm=replace(self.arm, soft=False), subsets=plain) if self.arm.soft else self
 
     def training(self, seed: int) -> Training:
         """Return its training under one seed."""
-        return Training(self.arm.name, self.subsets[seed], seed, f"study/trainings/{self.folder}", self.soft)
+        where = f"study/trainings/{self.folder}"
+        return Training(self.arm.name, self.subsets[seed], seed, where, self.soft, self.arm.same_steps)
 
 
 def plan(
@@ -49,28 +54,35 @@ def plan(
     full: bool,
     seed: int,
     costs: Mapping[str, Mapping[str, float]],
-    soft: SoftLabels | None = None,
+    same_steps: bool = False,
 ) -> list[PlannedArm]:
-    """Return all arms: full, random from the largest size to the smallest, the subsets as given, the soft ones."""
+    """Return all arms with labels.
+
+    These are: full, everything for as many steps as each size gets and random, both from the largest size to the
+    smallest, and the subsets as given.
+    """
     given = _given(source, subsets, seeds)
     for name in costs:
         if name not in given:
             raise InputError(f"costs of evaluate name the arm {name!r}; the subsets are {', '.join(given) or 'none'}.")
     planned: list[PlannedArm] = []
+    everything = Subset(source.ids)
+    sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
     if full:
-        everything = Subset(source.ids)
         planned.append(_arm(source, FULL, "full", dict.fromkeys(seeds, everything), FULL))
+    if same_steps:
+        for size, name in _names(EVERYTHING, sizes - {len(source)}, len(source)).items():
+            made = _arm(source, name, "everything", dict.fromkeys(seeds, everything), f"{EVERYTHING}@{size}")
+            planned.append(replace(made, arm=replace(made.arm, same_steps=size)))
     baselines: dict[int, str] = {}
     if random:
-        sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
         if full and len(source) in sizes:
             baselines[len(source)] = FULL  # a random draw of all examples is the full data
-        baselines |= _random_names(sizes - set(baselines), len(source))
-        for size in sorted(sizes, reverse=True):
-            if baselines[size] != FULL:
-                draws = {number: _draw(source, size, seed, number) for number in seeds}
-                # The folder is named by the count, so that adding another size later does not rename it.
-                planned.append(_arm(source, baselines[size], "random", draws, f"{RANDOM}@{size}"))
+        baselines |= (named := _names(RANDOM, sizes - set(baselines), len(source)))
+        for size, name in named.items():
+            draws = {number: _draw(source, size, seed, number) for number in seeds}
+            # The folder is named by the count, so that adding another size later does not rename it.
+            planned.append(_arm(source, name, "random", draws, f"{RANDOM}@{size}"))
     for name, by_seed in given.items():
         size = len(next(iter(by_seed.values())))
         planned.append(
@@ -86,56 +98,7 @@ def plan(
         )
     if not planned:
         raise InputError("evaluate needs something to train on: a subset in subsets=, or full=True.")
-    return planned if soft is None else [*planned, *_soft_arms(planned, soft)]
-
-
-def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
-    """Return soft labels with columns in the order of the source's classes; raise if they do not fit."""
-    if soft is None:
-        return None
-    if not isinstance(soft, SoftLabels):
-        raise InputError(f"soft of evaluate must be SoftLabels (wn.relabel.soft_labels); got {type(soft).__name__}.")
-    if source.task != "classification" or sorted(soft.classes) != sorted(source.classes):
-        ours = f"the {len(source.classes)} classes" if source.task == "classification" else "classes, and has none,"
-        raise InputError(
-            f"soft of evaluate must have {ours} of source {source.name!r}, by the same names; "
-            f"got {len(soft.classes)}: {', '.join(soft.classes[:3])} ..."
-        )
-    if fits:
-        raise InputError("soft of evaluate is for networks; an estimator is fitted to labels.")
-    return soft.with_classes(source.classes)
-
-
-def _soft_arms(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedArm]:
-    """Repeat each arm except full, with soft labels."""
-    names = {one.arm.name for one in planned}
-    paid = {"targets": soft.seconds, "pretrain": soft.prior_seconds}
-    made = []
-    for one in planned:
-        if one.arm.kind == "full":
-            continue
-        name = f"{SOFT} {one.arm.name}"
-        if name in names:
-            raise InputError(
-                f"names in subsets of evaluate must not be {name!r}, which evaluate adds itself for soft=."
-            )
-        for subset in {id(s): s for s in one.subsets.values()}.values():
-            try:
-                soft.at(subset.ids)
-            except InputError as error:
-                raise InputError(f"soft of evaluate lacks examples of arm {one.arm.name!r}: {error}") from None
-        random = one.arm.kind == "random"
-        baseline = one.arm.name if random else one.arm.baseline
-        if not random and baseline is not None:
-            baseline = None if baseline == FULL else f"{SOFT} {baseline}"  # full is not trained on soft labels
-        known = random or bool(one.arm.selection)  # a sum with an unknown part is unknown
-        cost = {**one.arm.selection} if known else {}
-        for stage, seconds in paid.items() if known else ():
-            cost[stage] = cost.get(stage, 0.0) + seconds
-        arm = replace(one.arm, name=name, kind="subset", baseline=baseline, selection=cost)
-        # A folder that no subset's name can produce: see `file_name`.
-        made.append(PlannedArm(arm, one.subsets, f"{SOFT}~{one.folder}", soft=True))
-    return made
+    return planned
 
 
 def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, dict[int, Subset]]:
@@ -149,9 +112,9 @@ def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, d
     for name, value in subsets.items():
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"names in subsets of evaluate must be words; got {name!r}.")
-        if name == FULL or name.startswith(RANDOM):
+        if name == FULL or name.startswith((RANDOM, f"{EVERYTHING}@")):
             raise InputError(
-                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r}, which "
+                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r} or '{EVERYTHING}@', which "
                 f"evaluate adds itself; got {name!r}."
             )
         given[name] = _by_seed(name, value, seeds)
@@ -195,17 +158,17 @@ def _check(source: Source, name: str, subset: Subset) -> None:
         raise InputError(f"subset {name!r} of evaluate was not chosen from this data: {error}") from None
 
 
-def _random_names(sizes: set[int], total: int) -> dict[int, str]:
-    """`random@FRACTION` for each size, `random@COUNT` for sizes whose fractions round to the same."""
-    short = {size: f"{size / total:.3g}" for size in sizes}
+def _names(word: str, sizes: set[int], total: int) -> dict[int, str]:
+    """`word@FRACTION` for each size, largest first; `word@COUNT` for sizes whose fractions round to the same."""
+    short = {size: f"{size / total:.3g}" for size in sorted(sizes, reverse=True)}
     alike = [text for text in short.values() if list(short.values()).count(text) > 1]
-    return {size: f"{RANDOM}@{size if text in alike else text}" for size, text in short.items()}
+    return {size: f"{word}@{size if text in alike else text}" for size, text in short.items()}
 
 
 def _draw(source: Source, size: int, seed: int, number: int) -> Subset:
-    """Draw a new random subset, in canonical order, so that the order of the source does not matter."""
-    rng = stream(seed, "random arm", size, number)
-    return Subset(source.ids[source.order[rng.choice(len(source), size, replace=False)]])
+    """Draw a random subset; a smaller one of the same seed and number is part of a larger one."""
+    ids = source.ids[source.order]
+    return Subset(ids[drawn_first(seed, ("random arm", number), ids, size)])
 
 
 def cost_of(owner: str, name: str, stages: object) -> dict[str, float]:
@@ -237,5 +200,18 @@ def _arm(
     # Subsets drawn per seed have different certificates, none of which represents the arm.
     certificate = plain(different[0].certificate) if len(different) == 1 else {}
     return PlannedArm(
-        Arm(name, kind, size, size / len(source), baseline, balance, dict(cost or {}), certificate), subsets, folder
+        Arm(
+            name,
+            kind,
+            size,
+            size / len(source),
+            baseline,
+            balance,
+            dict(cost or {}),
+            certificate,
+            redrawn=len(different) > 1,
+            soft=any(subset.targets is not None for subset in different),
+        ),
+        subsets,
+        folder,
     )

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import torch
 
 from ..artefacts import Outcome, Source, Study, Subset, record
+from ..artefacts.example_marks import packed
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
@@ -27,12 +28,13 @@ from ..models.identity import Learner
 from ..sources.openable import Data, TestData, test_sets
 from ..training import WEIGHTINGS, Recipe
 from ..training.recipe import How, MatchIterations
-from .arms import PlannedArm, check_soft, plan
+from .arms import PlannedArm, plan
 from .estimators import check as check_estimator
 from .estimators import describe as describe_model
 from .estimators import is_estimator
 from .frozen_features import featured
 from .retrain import Protocol, retrain_all
+from .soft_arms import check_soft, with_soft
 from .test_sets import exams, overlap, trainable
 
 __all__ = ["evaluate"]
@@ -54,13 +56,14 @@ def evaluate(
     soft: SoftLabels | None = None,
     random: bool = True,
     full: bool = True,
+    same_steps: bool = True,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
     costs: Mapping[str, Mapping[str, float]] | None = None,
     **opening: Any,
 ) -> Study:
-    """Retrain on subsets and compare with random subsets and with all the data.
+    """Retrain on subsets and compare with what is free: random subsets, and all the data.
 
     Parameters
     ----------
@@ -69,7 +72,8 @@ def evaluate(
         that `wn.open` takes.
     subsets
         What to compare, by name. For a method with random draws, pass one Subset per seed, in a sequence or keyed by
-        seed. The names `full` and `random...` are reserved.
+        seed; a random subset is lucky or not, and only several draws show it. A subset with soft targets is trained on
+        them. The names `full`, `everything@...` and `random...` are reserved.
     test
         The test set, a Source or anything that `wn.open` takes; or several by name, of which the first is the one that
         conclusions are based on. If not given, the test split of data that have one and are named rather than opened.
@@ -78,7 +82,8 @@ def evaluate(
     model
         Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,
         or a scikit-learn estimator, of which each training fits a copy with its `random_state` set by the seed. An
-        estimator has neither recipe nor iterations, and gets weights as `sample_weight`. `wn.models.Frozen(backbone)`
+        estimator has neither recipe nor iterations, gets weights as `sample_weight`, and is fitted to labels even if a
+        subset has soft targets. `wn.models.Frozen(backbone)`
         trains a linear head on the backbone's features, which are computed once for all arms and standardised by each
         arm's own examples.
     recipe
@@ -92,14 +97,20 @@ def evaluate(
         draws examples by weight, as many per epoch as there are examples. Steps and learning rates are the same; a
         subset without weights is trained the same either way.
     soft
-        Class probabilities to train on instead of labels (`wn.relabel.soft_labels`). Each subset and each random subset
-        is then trained a second time, from the same weights and on the same batches, as the arm `soft ...`; full is
-        trained on its labels only. The metric always uses the labels of the test set. The baseline of a subset with
-        soft labels is the random one with soft labels, whose own baseline is the random one with labels.
+        Class probabilities, or predictions of a regression, to train on beside or instead of labels
+        (`wn.relabel.soft_labels`), for all examples. Each random subset, each subset without targets of its own, and
+        everything at the same steps is then trained a second time, from the same weights and on the same batches, as
+        the arm `soft ...`; full is trained on its labels only. The metric always uses the labels of the test set. The
+        baseline of a subset with soft labels is the random one with soft labels, whose own baseline is the random one
+        with labels.
     random
         Whether to add, for each size, a random subset of that size, drawn per seed.
     full
         Whether to add the full data.
+    same_steps
+        Whether to add, for each size, everything trained for as many optimiser steps as a subset of that size gets, as
+        the arm `everything@FRACTION`: what anyone who has all the data can do for free. Not for an estimator, and not
+        where `full` has as many steps.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -108,8 +119,8 @@ def evaluate(
     engine
         Where trainings run.
     costs
-        The cost of finding each subset: seconds by stage (`observe`, `score`, `select`, `search`, `targets`,
-        `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
+        The cost of finding each subset: seconds by stage (`plan`, `observe`, `score`, `select`, `veto`,
+        `search`, `targets`, `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
     **opening
         Keywords of `wn.open`, such as `labels=`.
 
@@ -134,7 +145,7 @@ def evaluate(
     >>> study = wn.evaluate(source, {"mine": wn.Subset(source.ids[:50])}, test=wn.open("digits", split="test"),
     ...                     recipe=wn.Recipe(epochs=2), seeds=2, engine=wn.Local(workers=1))
     >>> [row["arm"] for row in study.table()]
-    ['full', 'random@0.5', 'mine']
+    ['full', 'everything@0.5', 'random@0.5', 'mine']
     """
     asked = request(evaluate, locals())
     source = trainable("evaluate", asked.source)
@@ -145,7 +156,13 @@ def evaluate(
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
     soft = check_soft(source, soft, fits)
-    arms = plan(source, subsets, numbers, random=random, full=full, seed=seed, costs=costs or {}, soft=soft)
+    free = {"random": random, "full": full, "same_steps": same_steps and not fits}
+    arms = plan(source, subsets, numbers, seed=seed, costs=costs or {}, **free)
+    arms = [planned.without_targets() for planned in arms] if fits else arms
+    if soft is not None:
+        arms = with_soft(arms, soft)
+    if full and match_iterations == 1:  # then full itself is everything at the same steps
+        arms = [planned for planned in arms if planned.arm.same_steps is None or planned.arm.soft]
     if fits:
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
         by_weight = weighted and weighting == "loss"
@@ -168,6 +185,7 @@ def evaluate(
             how,
             float(match_iterations),
             seed,
+            keep_examples=True,
             weighting=weighting,
             soft=soft,
         )
@@ -226,6 +244,7 @@ def study_of(
                         marks.per_class,
                         result.iterations,
                         result.seconds,
+                        packed(marks.examples, binary=source.task == "classification"),
                     )
                 )
     return Study(
@@ -260,7 +279,7 @@ def _provenance(
     chosen = [planned for planned in arms if planned.arm.kind == "subset"]
     parameters = {
         **settings,
-        "steps": {planned.arm.name: protocol.steps(planned.arm.size) for planned in arms},
+        "steps": {planned.arm.name: protocol.steps(planned.arm.same_steps or planned.arm.size) for planned in arms},
         "overlap": {name: overlap(source, found) for name, found in tests.items()},
     }
     inputs = {

@@ -65,7 +65,7 @@ class Protocol:
     weighting
         How weights of a subset are used: `loss` or `draw`.
     soft
-        Class probabilities, for the trainings that use them instead of labels.
+        Class probabilities or predictions, for the trainings that use them beside or instead of labels.
     """
 
     source: Source
@@ -103,28 +103,53 @@ class Protocol:
             self.keep_examples,
         )
 
-    def key(self, subset: Subset, seed: int, engine: Engine, soft: bool = False) -> list[Any]:
+    def key(self, training: Training, engine: Engine) -> list[Any]:
         """Return everything that the result of one training depends on."""
-        key = [self.shared_key, subset.fingerprint, self.steps(len(subset)), seed, describe_engine(engine)]
+        subset, steps = training.subset, self.steps(training.steps_of)
+        key = [self.shared_key, subset.fingerprint, steps, training.seed, describe_engine(engine)]
         if subset.weighted:  # without weights, weighting has no effect
             key.append(self.weighting)
-        return [*key, "soft", self.soft.fingerprint] if soft and self.soft is not None else key
+        if training.soft is None or self.soft is None:
+            return key  # targets of the subset itself are in its fingerprint
+        return [*key, "soft", self.soft.fingerprint, *([] if training.soft == self.soft.weight else [training.soft])]
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """One training to do: which examples, which seed, its name, and whether it uses soft labels."""
+    """One training to do.
+
+    Parameters
+    ----------
+    arm
+        Its name.
+    subset
+        Which examples; their own soft targets are used if they have any.
+    seed
+        Which seed.
+    folder
+        Where its result is stored in the run.
+    soft
+        The weight of the protocol's soft labels in the loss; None if they are not used.
+    same_steps
+        Train for as many steps as a set of this size gets; if not given, that of the subset.
+    """
 
     arm: str
     subset: Subset
     seed: int
     folder: str
-    soft: bool = False
+    soft: float | None = None
+    same_steps: int | None = None
+
+    @property
+    def steps_of(self) -> int:
+        """The size of the set whose number of steps is taken."""
+        return len(self.subset) if self.same_steps is None else self.same_steps
 
     def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
         """Return the step of a run that does it."""
         name = f"{self.folder}/seed-{self.seed}"
-        return Job(name, (protocol, self), protocol.key(self.subset, self.seed, engine, self.soft), f"{name}.json")
+        return Job(name, (protocol, self), protocol.key(self, engine), f"{name}.json")
 
 
 def retrain_all(
@@ -144,10 +169,10 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
     weights = subset.weights if subset.weighted else None
     part = hold(source.at(subset.indices(source)))
     feed = Feed(part, Scaling.of(part, weights))  # canonical: both the feed and the subset are sorted by id
-    soft = protocol.soft.at(feed.ids) if training.soft and protocol.soft is not None else None
+    soft = _soft(protocol, training)
     where = f"arm {training.arm!r}, seed {training.seed}"
     try:
-        steps, seconds, answer = _learn(protocol, feed, training.seed, weights, soft)
+        steps, seconds, answer = _learn(protocol, feed, training, weights, soft)
     except (DivergedError, DataError) as error:
         raise type(error)(f"{where}: {error}") from None
     marks = []
@@ -162,22 +187,33 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
     return Result(steps, seconds, tuple(marks))
 
 
+def _soft(protocol: Protocol, training: Training) -> SoftLabels | None:
+    """The soft labels to train on: the subset's own, or those of the protocol, or none."""
+    if training.subset.targets is not None:
+        return training.subset.targets
+    if training.soft is None or protocol.soft is None:
+        return None
+    return protocol.soft if training.soft == protocol.soft.weight else replace(protocol.soft, weight=training.soft)
+
+
 def _learn(
     protocol: Protocol,
     feed: Feed,
-    seed: int,
+    training: Training,
     weights: NDArray[np.float64] | None,
-    soft: NDArray[np.float32] | None = None,
+    soft: SoftLabels | None = None,
 ) -> tuple[int, float, Callable[[Feed], NDArray[Any]]]:
     """Train once; return steps, seconds, and a function that gives the outputs of the trained model."""
     # The arm is not part of the names, so that all arms of a seed start from the same weights.
-    first, number = (seed_number(protocol.seed, protocol.purpose, word, seed) for word in ("init", "training"))
+    names = (protocol.seed, protocol.purpose)
+    first, number = (seed_number(*names, word, training.seed) for word in ("init", "training"))
     if is_estimator(protocol.model):
         return 0, *fitted(protocol.model, feed, number, weights, protocol.weighting)
     source, recipe = protocol.source, protocol.recipe
     model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
-    steps = protocol.steps(len(feed))
-    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, soft=soft, steps=steps)
+    how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
+    steps = protocol.steps(training.steps_of)
+    done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, steps=steps, **how)
     return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
 
 
@@ -199,9 +235,8 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
         quality = 1 - (squares / truth.var(0)).mean(1)
         losses = squares.mean(1)
         per_class = ()
-    return Marks(
-        float(quality.mean()), float(losses.mean()), per_class, tuple(quality.tolist()) if keep_examples else ()
-    )
+    kept = quality.astype(np.int64) if exam.source.task == "classification" else quality  # 1 is shorter than 1.0
+    return Marks(float(quality.mean()), float(losses.mean()), per_class, tuple(kept.tolist()) if keep_examples else ())
 
 
 def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:

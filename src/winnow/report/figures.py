@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from ..artefacts import Interval, Scores, Study, Subset
 from ..artefacts.study import Arm
 from ..core.units import seconds_text
-from .class_figure import per_class
-from .line_styles import RANDOM, method_style, name_at, spread
 from .metric_units import Units, method_of, name_for_axis
-from .palette import LIGHT
+from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
 
-__all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
+__all__ = ["accuracy_against_fraction", "ledger_bar", "score_histogram", "shows_seeds", "to_svg"]
 
 BINS = 40
 
@@ -240,7 +238,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         ("observe_s", "observing", "m2", ""),
         ("score_s", "scoring", "m5", "//"),
         ("select_s", "selecting", "m4", ".."),
-        ("search_s", "searching", "m3", "xx"),
+        ("search_s", "planning, veto, search", "m3", "xx"),
         ("relabel_s", "relabelling", "m2", "\\\\"),
         ("train_s", "training", "m1", ""),
     )

@@ -52,6 +52,9 @@ class Units:
         """Mean and interval of the metric."""
         if math.isnan(got.low):
             return self.level(got.centre)
+        if not got.symmetric:
+            ends = f"{self.number(got.low)} to {self.number(got.high)}"
+            return f"{self.level(got.centre)} ({ends})"
         text = f"{self.number(got.centre)} \N{PLUS-MINUS SIGN} {self.number(got.half_width)}"
         return text + (f"{GAP}%" if self.percent else "")
 

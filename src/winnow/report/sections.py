@@ -100,10 +100,12 @@ def _main_arm(study: Study, subset: Subset | None, arms: Sequence[str]) -> str |
 def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str, Any]) -> dict[str, Any]:
     note = words.protocol(study)
     if main is not None:
-        gap = words.versus_random(study, main)
-        found = words.verdict(gap)
+        judged = study.verdict(main)
+        found = judged.fewer_examples
         return {
-            "sentence": words.headline(study, main, rows.get(main)),
+            "gained": judged.sentence,
+            "sentence": words.headline(study, main),
+            "cost": _sentence(words.net(rows.get(main))),
             "verdict": found,
             "chip": CHIPS[found],
             "tiles": _tiles(study, main, rows.get(main)),
@@ -137,8 +139,9 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
         {"label": units.word, "value": units.level(got.centre), "sub": _range(units, got)},
     ]
     for label, gap in (
-        ("against full", words.versus_full(study, arm)),
         ("against random", words.versus_random(study, arm)),
+        ("against everything, same steps", words.versus_same_steps(study, arm)),
+        ("against full", words.versus_full(study, arm)),
     ):
         if gap is not None:
             tiles.append(
@@ -160,7 +163,12 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
 
 
 def _pays_sub(text: str) -> str:
-    return {"never": "never pays off", "not known": "cost of selection unknown"}.get(text, f"pays off after {text}")
+    known = {"never": "never pays off", "not known": "cost of selection unknown", "worse than random": text}
+    return known.get(text, f"pays off after {text}")
+
+
+def _sentence(clause: str) -> str:
+    return clause[:1].upper() + clause[1:] + "." if clause else ""
 
 
 def _range(units: Units, got: Interval) -> str:
@@ -188,13 +196,15 @@ def _results(study: Study) -> list[dict[str, Any]]:
             got, worst = study.interval(arm.name, test), _worst(study, arm.name, test)
             full = None if arm.kind == "full" else words.versus_full(study, arm.name, test)
             chance = words.versus_random(study, arm.name, test) if arm.kind == "subset" else None
+            same = words.versus_same_steps(study, arm.name, test)
             rows.append(
                 [
                     cell(arm.name, kind=arm.kind),
                     cell(f"{arm.size:,}", f"{arm.keep * 100:.3g}{GAP}%"),
                     cell(units.level(got.centre), _range(units, got)),
-                    gap_cell(units, full),
                     gap_cell(units, chance, judge=True),
+                    gap_cell(units, same),
+                    gap_cell(units, full),
                     cell(worst),
                     cell(str(got.runs)),
                 ]
@@ -206,7 +216,16 @@ def _results(study: Study) -> list[dict[str, Any]]:
                 "dots": figures.shows_seeds(study, test),
                 "svg": _svg(figure, title, f"a{number}"),
                 "table": table(
-                    ["training set", "kept", units.word, "against full", "against random", "worst class", "seeds"],
+                    [
+                        "training set",
+                        "kept",
+                        units.word,
+                        "against random",
+                        "against same steps",
+                        "against full",
+                        "worst class",
+                        "seeds",
+                    ],
                     rows,
                 ),
             }
@@ -274,7 +293,7 @@ def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         "observing",
         "scoring",
         "selecting",
-        "searching",
+        "planning, veto, search",
         "relabelling",
         "selection, total",
         "training",

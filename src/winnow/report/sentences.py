@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ..artefacts import Interval, Study
+from ..artefacts.free_alternatives import Finding, finding
 from ..core.units import GAP, seconds_text
 from .metric_units import Units
 
@@ -18,6 +19,7 @@ __all__ = [
     "Finding",
     "against_full",
     "against_random",
+    "against_same_steps",
     "headline",
     "net",
     "pays",
@@ -30,20 +32,13 @@ __all__ = [
     "verdict",
     "versus_full",
     "versus_random",
+    "versus_same_steps",
 ]
-
-Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
 
 
 def verdict(gap: Interval | None) -> Finding:
     """What a paired difference supports."""
-    if gap is None:
-        return "unknown"
-    if math.isnan(gap.low):
-        return "one seed"
-    if not gap.excludes_zero:
-        return "tie"
-    return "better" if gap.centre > 0 else "worse"
+    return finding(gap)
 
 
 def versus_random(study: Study, arm: str, test: str | None = None) -> Interval | None:
@@ -54,6 +49,13 @@ def versus_random(study: Study, arm: str, test: str | None = None) -> Interval |
 def versus_full(study: Study, arm: str, test: str | None = None) -> Interval | None:
     """Paired difference between an arm and the full data, if both were run."""
     return _versus(study, arm, study.full.name if study.full else None, test)
+
+
+def versus_same_steps(study: Study, arm: str, test: str | None = None) -> Interval | None:
+    """Paired difference between an arm and everything for the same number of steps, on labels, if both were run."""
+    about = study.arm(arm)
+    names = [one.name for one in study.arms if one.same_steps == about.size and not one.soft and one.name != arm]
+    return _versus(study, arm, names[0] if names and about.kind in ("random", "subset") else None, test)
 
 
 def _versus(study: Study, arm: str, other: str | None, test: str | None) -> Interval | None:
@@ -105,6 +107,8 @@ def net(row: Mapping[str, Any] | None) -> str:
     if _unknown(cost):
         change = "less" if saved > 0 else "more"
         return f"one training takes {seconds_text(abs(saved))} {change}, but the cost of selection was not recorded"
+    if row.get("worse_than_random"):
+        return f"selection took {seconds_text(cost)}, and a random subset, which costs nothing to find, is better"
     if saved <= 0:
         return (
             f"it never pays off: selection took {seconds_text(cost)}, and training on the subset is no faster than "
@@ -124,14 +128,29 @@ def pays(row: Mapping[str, Any]) -> str:
     saved, cost = row["saved_per_training_s"], row["selection_s"]
     if _unknown(saved) or _unknown(cost):
         return "not known"
+    if row.get("worse_than_random"):
+        return "worse than random"
     if saved <= 0:
         return "never"
     count = max(1, math.ceil(cost / saved)) if row["pays_after"] is None else int(row["pays_after"])
     return "1 training" if count == 1 else f"{count:,} trainings"
 
 
-def headline(study: Study, arm: str, row: Mapping[str, Any] | None) -> str:
-    """One sentence: what was kept, how it compares with full and random, and the time saved or lost.
+def against_same_steps(study: Study, arm: str) -> str:
+    """A clause that compares an arm with everything for the same number of steps; empty if that was not trained."""
+    gap, units = versus_same_steps(study, arm), Units.of(study)
+    if gap is None:
+        return ""
+    what = "everything for the same number of steps"
+    if verdict(gap) == "tie":
+        return f"not significantly different from {what} ({_gap_text(units, gap)})"
+    side = "above" if gap.centre > 0 else "below"
+    ends = "one seed: no interval" if verdict(gap) == "one seed" else f"95{GAP}% interval {units.ends(gap)}"
+    return f"{units.size(gap.centre)} {side} {what} ({ends})"
+
+
+def headline(study: Study, arm: str) -> str:
+    """One sentence: what was kept, and how it compares with random, everything at the same steps, and full.
 
     Parameters
     ----------
@@ -139,19 +158,15 @@ def headline(study: Study, arm: str, row: Mapping[str, Any] | None) -> str:
         The study.
     arm
         The subset to describe.
-    row
-        The arm's row of the ledger, if there is one.
     """
     units, about = Units.of(study), study.arm(arm)
     total = _total(study, arm)
     what = f"{about.size:,} of {total:,} examples ({_percent(about.keep)})"
     got = study.interval(arm)
     level = units.spread(got) + (" (one seed: no interval)" if got.runs == 1 else "")
-    cost = net(row)
-    return (
-        f"Trained on {what}, the model reaches {level} {units.word}: {against_full(study, arm)}, and "
-        f"{against_random(study, arm)}" + (f"; {cost}." if cost else ".")
-    )
+    same = against_same_steps(study, arm)
+    clauses = [against_random(study, arm), *([same] if same else []), against_full(study, arm)]
+    return f"Trained on {what}, the model reaches {level} {units.word}: {', '.join(clauses[:-1])}, and {clauses[-1]}."
 
 
 def untested(kept: int, total: int, labelled: bool) -> str:
@@ -230,9 +245,19 @@ def protocol(study: Study) -> str:
         match = "the same number of optimiser steps, whatever the size of the set"
     else:
         match = f"a number of steps between equal epochs and equal steps (matched-iterations factor {factor:g})"
+    return f"One training per set and seed ({seeds}), each with {match}. {_intervals(study)}"
+
+
+def _intervals(study: Study) -> str:
+    """What the intervals hold."""
+    if any(one.marks is None for one in study.outcomes):
+        return (
+            f"Differences are paired by seed; intervals are 95{GAP}% t intervals over seeds, without the luck of the test "
+            "set, because the marks of single test examples were not kept."
+        )
     return (
-        f"One training per set and seed ({seeds}), each with {match}. Differences are paired by seed; intervals are "
-        f"95{GAP}% t intervals over seeds."
+        f"Differences are paired by seed and test example; 95{GAP}% intervals hold the luck of training, of the test "
+        "examples and, against random, of the draw."
     )
 
 

@@ -18,8 +18,9 @@ from ..core import registry
 from ..core.errors import NotDefinedError
 from ..models.projection import SparseProjection
 from ..training.feed import Feed
-from ..training.loop import device_of, example_losses
+from ..training.loop import device_of
 from ..training.recipe import Recipe
+from ..training.soft_loss import example_losses
 from .observation import Look
 
 __all__ = ["example_gradients", "gradient_norms", "gradients"]

@@ -18,14 +18,15 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional
 
 from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import number, stream
+from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
+from .soft_loss import example_losses, soft_loss
 
 __all__ = ["WEIGHTINGS", "Trained", "predict", "train"]
 
@@ -33,7 +34,7 @@ WEIGHTINGS = ("loss", "draw")
 
 AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
-Measure = Callable[[torch.Tensor, torch.Tensor, float], torch.Tensor]
+Measure = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ def train(
     weights: NDArray[np.float64] | None = None,
     weighting: str = "loss",
     soft: NDArray[np.float32] | None = None,
+    soft_weight: float = 1.0,
     steps: int | None = None,
+    sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
 ) -> Trained:
@@ -76,9 +79,16 @@ def train(
         How weights are used. `loss` multiplies losses by the weights over their mean, so that the size of a step stays
         the same; `draw` does not change losses and draws examples by weight, as many per epoch as there are examples.
     soft
-        Class probabilities to train on instead of the labels, one row per example in the feed's canonical order.
+        Soft targets, one row per example in the feed's canonical order: class probabilities, or predictions in the unit
+        of the regression target.
+    soft_weight
+        Share of the soft targets in the loss, as in `soft_loss`: 1 does not use the labels. The label smoothing of the
+        recipe is applied to the label part only.
     steps
         Total number of optimiser steps; if not given, those of the recipe's epochs.
+    sampler
+        Chooses the batches of each epoch and weighs their losses, in place of the recipe's shuffles; together with
+        `weights`, those multiply the losses first.
     after_batch
         Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
@@ -103,9 +113,8 @@ def train(
         raise NotDefinedError(f"training needs labels or a regression target; source {feed.source.name!r} has neither.")
     if recipe.augment and feed.source.kind != "image":
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
-    measure: Measure = example_losses
-    if soft is not None:
-        targets, measure = _soft_targets(feed, soft), soft_losses
+    share = checks.number("soft_weight", "train", soft_weight, low=0, high=1)
+    measure = _measure(targets, None if soft is None else _soft_targets(feed, soft), share, recipe.label_smoothing)
     model.to(device_of(recipe)).train()
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
@@ -114,7 +123,7 @@ def train(
     drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
     with _torch_seeded(seed), safe_kernels(recipe):
         return _train(
-            model, feed, recipe, seed, targets, measure, scale, drawn, optimizer, total, after_batch, after_epoch
+            model, feed, recipe, seed, measure, scale, drawn, optimizer, total, sampler, after_batch, after_epoch
         )
 
 
@@ -123,12 +132,12 @@ def _train(
     feed: Feed,
     recipe: Recipe,
     seed: int,
-    targets: torch.Tensor,
     measure: Measure,
     scale: torch.Tensor | None,
     drawn: NDArray[np.float64],
     optimizer: torch.optim.Optimizer,
     total: int,
+    sampler: DynamicSampler | None,
     after_batch: AfterBatch | None,
     after_epoch: AfterEpoch | None,
 ) -> Trained:
@@ -139,7 +148,8 @@ def _train(
         start = time.perf_counter()
         rng = stream(seed, "augment", epoch)
         loss = torch.zeros(())
-        for where in _batches(drawn, recipe, stream(seed, "batches", epoch)):
+        batches = _batches(drawn, recipe, stream(seed, "batches", epoch)) if sampler is None else iter(sampler)
+        for where in batches:
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(done, total)
             x = feed.inputs(where)
@@ -148,8 +158,10 @@ def _train(
             index = torch.from_numpy(where)
             output = _outputs(model, x.to(device), recipe)
             precise = output if output.dtype == torch.float64 else output.float()
-            losses = measure(precise, targets[index].to(device), recipe.label_smoothing)
-            loss = losses.mean() if scale is None else (losses * scale[index].to(losses)).mean()
+            losses = measure(precise, index)
+            if scale is not None:
+                losses = losses * scale[index].to(losses)
+            loss = losses.mean() if sampler is None else sampler.weigh(losses)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -210,31 +222,31 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     return np.concatenate(parts)
 
 
-def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
-    """Loss per example: cross-entropy for class numbers, otherwise mean squared error over outputs."""
-    if targets.dtype == torch.int64:
-        return functional.cross_entropy(output, targets, reduction="none", label_smoothing=label_smoothing)
-    return (output - targets).square().mean(1)
+def _measure(targets: torch.Tensor, soft: torch.Tensor | None, weight: float, label_smoothing: float) -> Measure:
+    """Return the function from outputs and canonical positions to the loss of each example."""
 
+    def measure(output: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        labels = targets[index].to(output.device)
+        if soft is None:
+            return example_losses(output, labels, label_smoothing)
+        return soft_loss(output, labels, soft[index], weight, "none", label_smoothing=label_smoothing)
 
-def soft_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
-    """Loss per example for class probabilities p: - sum of p log softmax(output).
-
-    This is the divergence KL(p || softmax) plus the entropy of p, which does not depend on the network: the gradients
-    are those of the divergence.
-    """
-    return functional.cross_entropy(output, targets.to(output), reduction="none", label_smoothing=label_smoothing)
+    return measure
 
 
 def _soft_targets(feed: Feed, soft: NDArray[np.float32]) -> torch.Tensor:
-    """Check that the probabilities fit the feed, and return them as a tensor."""
-    wanted = (len(feed), len(feed.source.classes))
-    if feed.source.task != "classification" or soft.shape != wanted:
+    """Check that soft targets fit the feed; return them as a tensor, those of a regression scaled as its target is."""
+    classification = feed.source.task == "classification"
+    targets = cast(torch.Tensor, feed.targets)
+    wanted = (len(feed), len(feed.source.classes) if classification else targets.shape[1])
+    if soft.shape != wanted:
+        column = "class" if classification else "output"
         raise InputError(
-            f"soft of train must have one row per example and one column per class, {wanted} for source "
+            f"soft of train must have one row per example and one column per {column}, {wanted} for source "
             f"{feed.source.name!r}; got {soft.shape}."
         )
-    return torch.from_numpy(np.array(soft))  # a copy, since the array may be read-only
+    made = torch.from_numpy(np.array(soft, dtype=np.float32))  # a copy, since the array may be read-only
+    return made if classification else (made - feed.scaling.target_mean) / feed.scaling.target_std
 
 
 def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:

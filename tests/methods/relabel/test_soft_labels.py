@@ -49,9 +49,9 @@ def test_softmax_of_the_prior_by_hand() -> None:
     got = soft_labels(TRAIN, prior(), mean=(0.0, 0.0), std=(1.0, 1.0), temperature=2.0)
     x = TRAIN.read(np.arange(len(TRAIN))).astype(np.float64)
     powers = np.exp(x @ np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
-    assert np.allclose(got.values, powers / powers.sum(1, keepdims=True), atol=1e-6)
+    assert np.allclose(got.at(TRAIN.ids), powers / powers.sum(1, keepdims=True), atol=5e-4)
     assert list(got.ids) == list(TRAIN.ids)
-    assert (got.classes, len(got), got.values.dtype) == (TRAIN.classes, 150, np.float32)
+    assert (got.classes, len(got), got.values.dtype) == (TRAIN.classes, 150, np.float16)
     assert got.agreement(TRAIN) > 0.8
     assert got.seconds > 0
 
@@ -65,7 +65,7 @@ def test_temperature_softens_and_keeps_the_order() -> None:
 def test_order_of_the_source_and_batches_do_not_matter() -> None:
     mixed = TRAIN.at(np.random.default_rng(2).permutation(len(TRAIN)))
     one, other = soft_labels(TRAIN, prior()), soft_labels(mixed, prior(), batch=7)
-    assert np.allclose(one.at(TRAIN.ids), other.at(TRAIN.ids), atol=1e-6)
+    assert np.allclose(one.at(TRAIN.ids), other.at(TRAIN.ids), atol=1e-3)  # one step of half precision
     same = soft_labels(mixed, prior())
     assert same.fingerprint == one.fingerprint
 

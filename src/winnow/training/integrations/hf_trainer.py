@@ -1,4 +1,4 @@
-"""`RecorderCallback` and `AcceleratorCallback` for the Hugging Face Trainer; the only file that imports transformers.
+"""Recording, soft targets and acceleration with the Hugging Face Trainer; the only file that imports transformers.
 
     rec = wn.Recorder(len(train_dataset), classes)
     trainer = Trainer(..., train_dataset=train_dataset, callbacks=[RecorderCallback(rec)])
@@ -9,6 +9,10 @@ A Trainer's callbacks see neither logits nor which examples a batch holds. So af
 over the training set in its own order, in eval mode, with the Trainer's collator; scores are defined on such outputs.
 It costs one forward pass per epoch and does not change the training. The recording is stored in each checkpoint, so
 that `resume_from_checkpoint` continues it.
+
+`SoftTargetTrainer` trains on a subset with soft targets; evaluation uses labels, as ever:
+
+    trainer = SoftTargetTrainer(..., train_dataset=subset.to_torch(train_dataset, targets="soft"))
 
 `AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your model returns while it is active.
 """
@@ -22,19 +26,22 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...artefacts.soft_dataset import SOFT
+from ...core import checks
 from ...core.errors import InputError, MissingDependencyError
 from ...core.files import atomic
 from ..recorder import Recorder, eval_pass
+from ..soft_loss import soft_loss
 
 try:
-    from transformers import TrainerCallback
+    from transformers import Trainer, TrainerCallback
 except ImportError:
     raise MissingDependencyError(
         "winnow's callback for the Hugging Face Trainer needs transformers; install it "
         "with: pip install 'transformers[torch]'"
     ) from None
 
-__all__ = ["AcceleratorCallback", "RecorderCallback"]
+__all__ = ["AcceleratorCallback", "RecorderCallback", "SoftTargetTrainer"]
 
 FILE = "winnow-recorder.safetensors"
 ACCELERATOR = "winnow-accelerator.safetensors"
@@ -96,9 +103,8 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
                 raise InputError(
                     f"labels of RecorderCallback must name an entry of a batch ({what}); got {self.labels!r}."
                 )
-            return _logits(model(**{name: _moved(value, args.device) for name, value in batch.items()})), (
-                batch[self.labels]
-            )
+            given = {name: _moved(value, args.device) for name, value in batch.items() if name != SOFT}
+            return _logits(model(**given)), batch[self.labels]
 
         dataset = train_dataloader.dataset if self.dataset is None else self.dataset
         eval_pass(
@@ -109,6 +115,53 @@ class RecorderCallback(TrainerCallback):  # type: ignore[misc]
             forward=forward,
             collate=train_dataloader.collate_fn,
         )
+
+
+class SoftTargetTrainer(Trainer):  # type: ignore[misc]
+    """A Trainer whose training loss is `wn.soft_loss` of the model's logits.
+
+    The training set is `subset.to_torch(dataset, targets="soft")`, with mappings as items. The loss is the mean of each
+    batch, which the Trainer averages over accumulated batches. Batches without soft targets, in evaluation, have the
+    loss of the model.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As a Trainer takes them.
+    soft_weight
+        Share of the soft targets in the loss; if not given, that of the training set.
+    """
+
+    def __init__(self, *args: Any, soft_weight: float | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = getattr(self.train_dataset, "weight", 1.0) if soft_weight is None else soft_weight
+        self.soft_weight = checks.number("soft_weight", "SoftTargetTrainer", given, low=0, high=1)
+        # The loss is a mean over the batch, so the Trainer has to divide it by the number of accumulated batches.
+        self.model_accepts_loss_kwargs = False
+
+    def _set_signature_columns_if_needed(self) -> None:
+        """Keep the soft targets when the Trainer removes entries that the model does not take."""
+        super()._set_signature_columns_if_needed()
+        if SOFT not in self._signature_columns:
+            self._signature_columns.append(SOFT)
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **given: Any) -> Any:
+        """Compute the loss of a batch."""
+        if SOFT not in inputs:
+            if model.training:
+                raise InputError(
+                    "train_dataset of SoftTargetTrainer must give soft targets with each example "
+                    f"(subset.to_torch(dataset, targets='soft')); a batch has {', '.join(map(str, inputs))}."
+                )
+            return super().compute_loss(model, inputs, return_outputs, **given)
+        if "labels" not in inputs:
+            raise InputError(
+                f"a batch of SoftTargetTrainer must have an entry 'labels'; got {', '.join(map(str, inputs))}."
+            )
+        outputs = model(**{name: value for name, value in inputs.items() if name != SOFT})
+        logits = _logits(outputs, "SoftTargetTrainer trains")
+        loss = soft_loss(logits, inputs["labels"], inputs[SOFT], self.soft_weight)
+        return (loss, outputs) if return_outputs else loss
 
 
 class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
@@ -157,12 +210,12 @@ def _moved(value: Any, device: torch.device) -> Any:
     return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
-def _logits(output: Any) -> torch.Tensor:
+def _logits(output: Any, use: str = "RecorderCallback records") -> torch.Tensor:
     """Return the logits from the output of a transformers model, or one like it."""
     if isinstance(output, Mapping) and "logits" in output:
         output = output["logits"]
     elif isinstance(output, tuple) and len(output) > 1:
         output = output[1]  # given labels, a model that returns a tuple puts its loss first
     if not isinstance(output, torch.Tensor):
-        raise InputError(f"a model that RecorderCallback records must return logits; got {type(output).__name__}.")
+        raise InputError(f"a model that {use} must return logits; got {type(output).__name__}.")
     return output

@@ -9,6 +9,15 @@ After each epoch the callback makes a pass over the training set in its own orde
 such outputs. It costs one forward pass per epoch and does not change the training. The recording is part of the
 trainer's checkpoints, so that `fit(..., ckpt_path=...)` continues it.
 
+A subset with soft targets needs no callback: its loader gives (inputs, targets, soft targets), and `training_step`
+returns the loss:
+
+    loader = DataLoader(subset.to_torch(train_dataset, targets="soft"), ...)
+
+    def training_step(self, batch, index):
+        x, y, soft = batch
+        return wn.soft_loss(self(x), y, soft, weight=subset.targets.weight)
+
 `AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your `training_step` returns while it is active.
 """
 
@@ -59,8 +68,8 @@ class RecorderCallback(Base):
         A data set to use instead of that of the training loader: the same examples in the same order, for example
         without augmentation.
     forward
-        Maps the module and a batch to logits and targets; if not given, a batch is (inputs, targets) and the module,
-        called on the inputs, returns logits.
+        Maps the module and a batch to logits and targets; if not given, a batch is (inputs, targets) or (inputs,
+        targets, soft targets) and the module, called on the inputs, returns logits.
     """
 
     def __init__(self, recorder: Recorder, dataset: Any = None, forward: Forward | None = None) -> None:
@@ -147,9 +156,14 @@ class AcceleratorCallback(Base):
 
 
 def _plain_forward(module: Any, batch: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    if not isinstance(batch, tuple | list) or len(batch) != 2:
+    if not isinstance(batch, tuple | list) or not (len(batch) == 2 or (len(batch) == 3 and _soft(batch[2]))):
         raise InputError(
-            "RecorderCallback expects batches of (inputs, targets); for others pass forward=, which maps "
-            f"module and batch to logits and targets; got a {type(batch).__name__}."
+            "RecorderCallback expects batches of (inputs, targets), or of (inputs, targets, soft targets); for others "
+            f"pass forward=, which maps module and batch to logits and targets; got a {type(batch).__name__}."
         )
     return module(batch[0]), batch[1]
+
+
+def _soft(value: Any) -> bool:
+    """Whether these can be soft targets; a third part of another kind may mean that the second is not the targets."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.ndim == 2

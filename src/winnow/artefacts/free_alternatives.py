@@ -1,0 +1,139 @@
+"""What is free beside a subset, and what the subset is better for.
+
+Anyone can draw a random subset of the same size; anyone who has all the data can train on everything for the same
+number of steps; and with soft targets at hand both can use them. A subset that is better than random of its size helps where
+fewer examples are wanted: to store, label, move or search over. To save compute alone it must be as good as everything
+at the same steps, which costs nothing to find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from .intervals import Interval
+
+if TYPE_CHECKING:
+    from .study import Study
+
+__all__ = ["Finding", "Verdict", "finding", "judge"]
+
+Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
+
+
+def finding(gap: Interval | None) -> Finding:
+    """What a paired difference supports."""
+    if gap is None:
+        return "unknown"
+    if math.isnan(gap.low):
+        return "one seed"
+    if not gap.excludes_zero:
+        return "tie"
+    return "better" if gap.centre > 0 else "worse"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An arm beside what is free.
+
+    Parameters
+    ----------
+    arm
+        The arm.
+    best
+        The free alternative with the highest metric; None if none was trained.
+    gap
+        The difference `arm - best`, with its interval.
+    against
+        The differences to all free alternatives, by name.
+    fewer_examples
+        How it compares with the best free alternative of the same size: `better`, `worse`, `tie`, `one seed` or
+        `unknown`.
+    less_compute
+        How it compares with the best of everything at the same steps.
+    sentence
+        The verdict in words.
+    """
+
+    arm: str
+    best: str | None
+    gap: Interval | None
+    against: Mapping[str, Interval]
+    fewer_examples: Finding
+    less_compute: Finding
+    sentence: str
+
+
+def judge(study: Study, arm: str) -> Verdict:
+    """Compare an arm with what is free on the study's first test set."""
+    about = study.arm(arm)
+    free = {one.name: one for one in study.arms if one.name != arm and study.of(one.name)}
+    chance = [name for name, one in free.items() if one.size == about.size and _random(study, name)]
+    whole = [name for name, one in free.items() if one.same_steps == about.size]
+    if study.match_iterations == 1 and study.full is not None and study.full.name in free:
+        whole.append(study.full.name)  # then everything in full takes the same steps
+    seeds = set(study.of(arm))
+    against = {name: study.versus(arm, name) for name in (*chance, *whole) if seeds & set(study.of(name))}
+    small, large, best = (_best(study, [n for n in names if n in against]) for names in (chance, whole, against))
+    gap = against.get(best) if best else None
+    by_size, by_steps = (finding(against[name]) if name else "unknown" for name in (small, large))
+    text = "Nothing that is free was trained beside it, so there is no verdict."
+    if best is not None and gap is not None:
+        text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
+    return Verdict(arm, best, gap, against, by_size, by_steps, text)
+
+
+def _random(study: Study, name: str) -> bool:
+    """Whether an arm is random, with labels or with soft targets."""
+    arm = study.arm(name)
+    base = next((one for one in study.arms if one.name == arm.baseline), None)
+    return arm.kind == "random" or (base is not None and base.kind == "random" and name == f"soft {base.name}")
+
+
+def _best(study: Study, names: Iterable[str]) -> str | None:
+    return max(names, key=lambda name: study.interval(name).centre, default=None)
+
+
+def _named(study: Study, name: str) -> str:
+    arm = study.arm(name)
+    what = "a random subset of the same size" if _random(study, name) else "everything for the same number of steps"
+    return what + (" with soft targets" if arm.soft else "")
+
+
+def _first(study: Study, best: str, gap: Interval) -> str:
+    scale, digits, unit = (100, 1, " points") if study.metric == "accuracy" else (1, 3, "")
+    size = f"{scale * abs(gap.centre):.{digits}f}{unit}"
+    ends = f"95 % interval {scale * gap.low:+.{digits}f} to {scale * gap.high:+.{digits}f}"
+    found = finding(gap)
+    where = f"{size} {'above' if gap.centre > 0 else 'below'} it"
+    said = {
+        "tie": f"not distinguishable from it ({scale * gap.centre:+.{digits}f}{unit}, {ends})",
+        "one seed": f"{where} with one seed, so there is no claim",
+    }.get(found, f"{where} ({ends})")
+    return f"The best free alternative is {_named(study, best)}; the subset is {said}."
+
+
+def _purpose(by_size: Finding, by_steps: Finding) -> str:
+    """What the subset is good for, given both findings."""
+    if "one seed" in (by_size, by_steps):
+        return "With more seeds there will be a verdict."
+    if by_size == "worse":
+        return "A random subset of its size is better, so there is no purpose it serves."
+    small = "fewer examples to store, label, move or search over"
+    if by_steps == "better":
+        also = f" and where {small} are wanted" if by_size == "better" else ""
+        return f"It is better where less compute is wanted{also}."
+    if by_size == "better":
+        rest = {
+            "tie": "for the same compute, everything does as well",
+            "worse": "for the same compute, everything is better",
+        }.get(by_steps, "everything at the same steps was not trained")
+        return f"It is better where {small} are wanted; {rest}."
+    if by_size == "tie":
+        return "A random subset of its size does as well, so choosing it gained nothing that can be measured here."
+    return {
+        "tie": "For the same compute, everything does as well.",
+        "worse": "For the same compute, everything is better.",
+    }.get(by_steps, "")

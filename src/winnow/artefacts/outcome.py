@@ -1,0 +1,93 @@
+"""The rows of a Study: its arms, and the outcome of each training on each test set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Arm", "Outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One trained model measured on one test set.
+
+    Parameters
+    ----------
+    arm
+        The training set it was trained on.
+    seed
+        The training seed; arms are compared by seed.
+    test
+        Name of the test set.
+    value
+        The study's metric on the test set.
+    loss
+        Mean loss on the test set.
+    per_class
+        The metric per class, NaN for a class that the test set lacks; empty for regression.
+    iterations
+        Optimiser steps taken.
+    seconds
+        Seconds of training, without testing.
+    marks
+        The metric's part of each test example, as `example_marks` packs it; None if it was not kept.
+    """
+
+    arm: str
+    seed: int
+    test: str
+    value: float
+    loss: float
+    per_class: tuple[float, ...]
+    iterations: int
+    seconds: float
+    marks: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One training set of a study.
+
+    Parameters
+    ----------
+    name
+        Its name in tables.
+    kind
+        `full`; `everything` (all the data for as many steps as a subset gets), `random` or `subset`.
+    size, keep
+        The number of examples, and the fraction of the full data.
+    baseline
+        For a subset, the random arm of the same size.
+    class_balance
+        Mean of smaller count / larger count over pairs of classes; None for regression.
+    selection
+        Seconds spent on finding it, by stage (`plan`, `observe`, `score`, `select`, `veto`, `search`), and on making
+        what it is trained with (`targets`, `pretrain`); empty if unknown.
+    certificate
+        The subset's own certificate.
+    redrawn
+        Whether each seed has its own subset.
+    soft
+        Whether it is trained on soft targets.
+    same_steps
+        For everything: the size whose number of steps it takes.
+    """
+
+    name: str
+    kind: Literal["full", "everything", "random", "subset"]
+    size: int
+    keep: float
+    baseline: str | None = None
+    class_balance: float | None = None
+    selection: Mapping[str, float] = field(default_factory=dict)
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    redrawn: bool | None = None
+    soft: bool | None = None
+    same_steps: int | None = None
+
+    @property
+    def drawn_anew(self) -> bool:
+        """Whether each seed has its own subset, so that the luck of a draw is in the spread between seeds."""
+        return self.kind == "random" or bool(self.redrawn)

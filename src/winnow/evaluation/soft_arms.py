@@ -1,0 +1,102 @@
+"""Arms trained on soft labels: each subset and each free alternative once more, from the same weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..artefacts import Source
+from ..artefacts.soft_labels import SoftLabels
+from ..artefacts.study import Arm
+from ..core.errors import InputError
+from .arms import FULL, PlannedArm
+
+__all__ = ["check_soft", "with_soft"]
+
+SOFT = "soft"
+
+
+def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
+    """Return soft labels with columns in the order of the source's classes; raise if they do not fit."""
+    if soft is None:
+        return None
+    if not isinstance(soft, SoftLabels):
+        raise InputError(f"soft of evaluate must be SoftLabels (wn.relabel.soft_labels); got {type(soft).__name__}.")
+    if source.task != "classification" and not soft.classes:
+        if soft.values.shape[1] != source.outputs:
+            raise InputError(
+                f"soft of evaluate must have {source.outputs} columns, one per output of source {source.name!r}; got "
+                f"{soft.values.shape[1]}."
+            )
+    elif source.task != "classification" or sorted(soft.classes) != sorted(source.classes):
+        ours = f"the {len(source.classes)} classes" if source.task == "classification" else "classes, and has none,"
+        raise InputError(
+            f"soft of evaluate must have {ours} of source {source.name!r}, by the same names; "
+            f"got {len(soft.classes)}: {', '.join(soft.classes[:3])} ..."
+        )
+    if fits:
+        raise InputError("soft of evaluate is for networks; an estimator is fitted to labels.")
+    return soft.with_classes(source.classes) if soft.classes else soft
+
+
+def with_soft(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedArm]:
+    """Repeat with soft labels what is trained on labels, except full; those with targets of their own stay as they are.
+
+    Where a subset has targets of its own, the free alternatives of its size are trained with its weight, and its
+    baseline is the random one with soft labels.
+    """
+    own = {one.arm.size: _weight(one) for one in planned if one.arm.soft}
+    names = {one.arm.name for one in planned}
+    made = []
+    for one in planned:
+        if one.arm.kind == "full" or one.arm.soft:
+            continue
+        name = f"{SOFT} {one.arm.name}"
+        if name in names:
+            raise InputError(
+                f"names in subsets of evaluate must not be {name!r}, which evaluate adds itself for soft=."
+            )
+        _check_ids(one, soft)
+        weight = soft.weight if one.arm.kind == "subset" else own.get(one.arm.same_steps or one.arm.size, soft.weight)
+        arm = replace(one.arm, name=name, soft=True, baseline=_baseline(one.arm), selection=_paid(one.arm, soft))
+        arm = replace(arm, kind="subset") if arm.kind == "random" else arm
+        # A folder that no subset's name can produce: see `file_name`.
+        made.append(PlannedArm(arm, one.subsets, f"{SOFT}~{one.folder}", soft=weight))
+    added = {one.arm.name for one in made}
+    kept = [
+        replace(one, arm=replace(one.arm, baseline=f"{SOFT} {one.arm.baseline}"))
+        if one.arm.soft and f"{SOFT} {one.arm.baseline}" in added
+        else one
+        for one in planned
+    ]
+    return [*kept, *made]
+
+
+def _weight(one: PlannedArm) -> float:
+    targets = next(iter(one.subsets.values())).targets
+    return 1.0 if targets is None else targets.weight
+
+
+def _check_ids(one: PlannedArm, soft: SoftLabels) -> None:
+    for subset in {id(s): s for s in one.subsets.values()}.values():
+        try:
+            soft.take(subset.ids)
+        except InputError as error:
+            raise InputError(f"soft of evaluate lacks examples of arm {one.arm.name!r}: {error}") from None
+
+
+def _baseline(arm: Arm) -> str | None:
+    """That of the same arm with labels for random and everything; otherwise the random one with soft labels."""
+    if arm.kind != "subset":
+        return arm.name
+    return None if arm.baseline in (None, FULL) else f"{SOFT} {arm.baseline}"  # full is not trained on soft labels
+
+
+def _paid(arm: Arm, soft: SoftLabels) -> dict[str, float]:
+    """The cost of the arm and of the soft labels; a sum with an unknown part is unknown."""
+    if arm.kind == "subset" and not arm.selection:
+        return {}
+    cost = dict(arm.selection)
+    for stage, seconds in (("targets", soft.seconds), ("pretrain", soft.prior_seconds)):
+        cost[stage] = cost.get(stage, 0.0) + seconds
+    return cost

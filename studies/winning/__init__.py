@@ -1,0 +1,1 @@
+"""Is the default worth using: against random, against everything for the same number of steps, and in time?"""

@@ -1,0 +1,177 @@
+"""Do the intervals of a study hold, and do they still find what is there?
+
+    python -m studies.winning.validity --out runs/validity [--studies 200]
+
+Each simulated study compares one subset, trained with several seeds, with random subsets drawn anew for each seed, on
+one test set. In half of the studies the subset is itself random, so that every "different from random" is false; in the
+other half it is 2 points better or worse. Counted are the false claims, the differences found, and how often the
+interval holds the population's difference: that of all such draws, seeds and test examples.
+
+Two kinds of studies. In the first, a model is right on example i if its difficulty, the luck of the draw and the luck
+of training, each with a part that all examples share and one of its own, add up to more than zero. In the second, real
+models are trained: a linear one, whose seeds hardly differ, and a small network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from winnow.artefacts.intervals import difference, paired
+
+from .small_models import Bank, trained
+
+Pair = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+BETTER = 0.02
+HARD = 2.0  # spread of the difficulty of examples, beside which the luck is measured
+
+
+@dataclass(frozen=True)
+class Luck:
+    """Spread of the luck of a draw and of training: what all examples share, and what each has of its own."""
+
+    name: str
+    draw: float
+    draw_each: float
+    training: float
+    training_each: float
+
+
+LUCKS = (
+    Luck("draws vary, seeds hardly", 0.06, 0.6, 0.005, 0.1),
+    Luck("the same, smaller", 0.03, 0.4, 0.003, 0.05),
+    Luck("draws as seeds", 0.05, 0.6, 0.05, 0.6),
+    Luck("the same, smaller", 0.025, 0.4, 0.025, 0.4),
+    Luck("seeds vary, draws hardly", 0.02, 0.3, 0.06, 0.9),
+    Luck("little luck", 0.01, 0.2, 0.01, 0.2),
+)
+
+
+@dataclass
+class Row:
+    """One kind of study: what was counted, as shares of the studies."""
+
+    kind: str
+    accuracy: float
+    seeds: int
+    examples: int
+    studies: int
+    difference: float
+    false_claims: float = 0.0
+    false_by_seeds_alone: float = 0.0
+    found: float = 0.0
+    inside: float = 0.0
+    half_width: float = 0.0
+
+
+def measured(row: Row, null: Iterator[Pair], other: Iterator[Pair]) -> Row:
+    """Fill a row from studies without and with a difference."""
+    inside = 0
+    for a, b in null:
+        found = paired(a, b, fixed="ours")
+        row.false_claims += found.excludes_zero / row.studies
+        row.false_by_seeds_alone += difference(a.mean(1), b.mean(1)).excludes_zero / row.studies
+        row.half_width += found.half_width / row.studies
+        inside += found.low <= 0 <= found.high
+    for a, b in other:
+        found = paired(a, b, fixed="ours")
+        row.found += found.excludes_zero / row.studies
+        inside += found.low <= row.difference <= found.high
+    row.inside = inside / (2 * row.studies)
+    return row
+
+
+def modelled(luck: Luck, accuracy: float, seeds: int, examples: int, studies: int) -> Row:
+    """Studies of the first kind."""
+    rng = np.random.default_rng(0)
+    spread = np.sqrt(HARD**2 + luck.draw**2 + luck.draw_each**2 + luck.training**2 + luck.training_each**2)
+
+    def answers(difficulty: NDArray[np.float64], right: float, draws: int) -> NDArray[np.bool_]:
+        """Who is right on what: with one draw for all seeds, or as many as there are seeds."""
+        level = difficulty + stats.norm.ppf(right) * spread
+        level = level + luck.draw * rng.normal(size=(draws, 1)) + luck.draw_each * rng.normal(size=(draws, examples))
+        level = level + luck.training * rng.normal(size=(seeds, 1))
+        return np.asarray(level + luck.training_each * rng.normal(size=(seeds, examples)) > 0)
+
+    def made(better: float) -> Iterator[Pair]:
+        for _ in range(studies):
+            difficulty = HARD * rng.normal(size=examples)
+            yield answers(difficulty, accuracy + better, 1), answers(difficulty, accuracy, seeds)
+
+    return measured(Row(luck.name, accuracy, seeds, examples, studies, BETTER), made(0.0), made(BETTER))
+
+
+def real(bank: Bank, other: Bank, name: str, examples: int, studies: int) -> Row:
+    """Studies of the second kind, put together from models that are trained once."""
+    rng = np.random.default_rng(0)
+    draws, seeds, population = bank.right.shape
+
+    def made(ours: Bank) -> Iterator[Pair]:
+        for number in range(studies):
+            mine = number % draws
+            others = rng.permutation(np.delete(np.arange(draws), mine))[:seeds]
+            test = rng.choice(population, examples, replace=False)
+            theirs = bank.right[others, np.arange(seeds)]
+            yield ours.right[mine][:, test], theirs[:, test]
+
+    gap = float(other.right.mean() - bank.right.mean())
+    row = Row(name, float(bank.right.mean()), seeds, examples, studies, gap)
+    return measured(row, made(bank), made(other))
+
+
+def table(rows: list[Row]) -> list[str]:
+    """The rows as a Markdown table."""
+    head = (
+        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found "
+        "| inside | half width, points |"
+    )
+    lines = [head, "|" + "---|" * 10]
+    for row in rows:
+        lines.append(
+            f"| {row.kind} | {row.accuracy:.2f} | {row.seeds} | {row.examples:,} | {row.false_claims:.1%} "
+            f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} | {row.inside:.1%} "
+            f"| {100 * row.half_width:.2f} |"
+        )
+    return lines
+
+
+def asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m studies.winning.validity", description="Do intervals hold?")
+    parser.add_argument("--out", type=Path, required=True, help="folder for validity.json and validity.md")
+    parser.add_argument("--studies", type=int, default=200, help="studies of each kind")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs, proves nothing")
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = asked()
+    given.out.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
+    jobs: list[Callable[[], Row]] = []
+    for seeds, examples in ((5, 2000),) if given.quick else ((5, 2000), (5, 500), (3, 2000)):
+        for luck in LUCKS:
+            for accuracy in (0.92, 0.8):
+                jobs.append(lambda a=luck, b=accuracy, c=seeds, d=examples: modelled(a, b, c, d, given.studies))
+    for name, hidden, wrong in (("linear model", 0, 0.18), ("small network", 64, 0.09)):  # about 2 points
+        size = {"draws": 8, "population": 2500} if given.quick else {"draws": 50, "population": 20_000}
+        jobs.append(
+            lambda name=name, hidden=hidden, wrong=wrong, size=size: real(
+                trained(hidden, **size), trained(hidden, wrong=wrong, **size), name, 2000, given.studies
+            )
+        )
+    for job in jobs:
+        rows.append(job())
+        print(table(rows)[-1], flush=True)
+    (given.out / "validity.json").write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    (given.out / "validity.md").write_text("\n".join(table(rows)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
