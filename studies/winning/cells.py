@@ -114,6 +114,7 @@ def cell_of(
     )
     names = named(study)
     auto = "soft selected" if tried["holds"] else "soft random"
+    gained = ends(study.versus(names["soft selected"], names["soft random"]))
     observed = recorded_seconds(out / setting.name / "observe", "observe")
     return Cell(
         data=setting.name,
@@ -126,9 +127,7 @@ def cell_of(
         weight=subset.certificate["soft_weight"],
         means={word: study.interval(name).centre for word, name in names.items()},
         against_random={word: ends(study.versus(names[word], names["random"])) for word in ARMS},
-        auto_against_soft_random=ends(study.versus(names[auto], names["soft random"]))
-        if tried["holds"]
-        else Ends(0.0, 0.0, 0.0, 1.0),
+        auto_against_soft_random=gained if tried["holds"] else Ends(0.0, 0.0, 0.0, 1.0),
         auto_against_everything=ends(study.versus(names[auto], names["everything"])),
         auto_against_soft_everything=ends(study.versus(names[auto], names["soft everything"])),
         seconds={

@@ -38,9 +38,10 @@ def publish(cells: Sequence[Cell], folder: Path) -> None:
 def table(cells: Sequence[Cell]) -> list[str]:
     """Differences to random in points, per data set and fraction."""
     lines = [
-        f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above and ▼ "
-        "below random, where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * were "
-        "used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise random + soft.",
+        f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above and "
+        "▼ below random, where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * "
+        "were used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise random "
+        "+ soft.",
         "",
         "| data | kept | random, % | candidate | veto, points | " + " | ".join(HEADS.values()) + " | full, % |",
         "|---|--:|--:|---|--:|" + "--:|" * (len(HEADS) + 1),
@@ -53,7 +54,8 @@ def table(cells: Sequence[Cell]) -> list[str]:
         star = "*" if cell.data in DEVELOPMENT else ""
         lines.append(
             f"| {cell.data}{star} | {cell.keep:g} | {100 * cell.means['random']:.2f} | {cell.candidate} | "
-            f"{100 * cell.veto:+.2f}{'' if cell.holds else ', fails'} | {' | '.join(gaps)} | {100 * cell.means['full']:.2f} |"
+            f"{100 * cell.veto:+.2f}{'' if cell.holds else ', fails'} | {' | '.join(gaps)} | "
+            f"{100 * cell.means['full']:.2f} |"
         )
     return lines
 
@@ -82,17 +84,17 @@ def summary(cells: Sequence[Cell]) -> list[str]:
         fell = sum(not cell.holds for cell in group)
         median = 100 * float(np.median([gap.centre for gap in auto]))
         lines += [
-            f"- On the {name} data ({len(group)} cells), auto is above random by its interval in {above} cells and below in "
-            f"{below} ({worse} after Holm's correction); the median difference is {median:+.2f} points, the lowest "
-            f"{100 * min(gap.centre for gap in auto):+.2f}. Selection adds {100 * added:+.2f} points to random with the same "
-            f"soft targets on average. The veto fell back to random + soft in {fell} cells.",
+            f"- On the {name} data ({len(group)} cells), auto is above random by its interval in {above} cells and "
+            f"below in {below} ({worse} after Holm's correction); the median difference is {median:+.2f} points, the "
+            f"lowest {100 * min(gap.centre for gap in auto):+.2f}. Selection adds {100 * added:+.2f} points to random "
+            f"with the same soft targets on average. The veto fell back to random + soft in {fell} cells.",
         ]
     full = [cell for cell in cells if cell.seconds["full"] > 0]
     if full:
         found = [(c.seconds["observe"] + c.seconds["veto"]) / c.seconds["full"] for c in full]
         lines.append(
-            f"- Finding the subset took {np.median(found):.1f} full trainings at the median (observing and veto; at matched "
-            f"iterations {MATCH:g} the trainings of the veto are long)."
+            f"- Finding the subset took {np.median(found):.1f} full trainings at the median (observing and veto; at "
+            f"matched iterations {MATCH:g} the trainings of the veto are long)."
         )
     networks = ", ".join(f"{name} {SETTINGS[name].model}" for name in dict.fromkeys(cell.data for cell in cells))
     lines += [
