@@ -97,7 +97,7 @@ def cell_of(
     """Retrain all arms at one fraction, and gather the numbers."""
     tried = subset.certificate["veto"]
     draws = [
-        wn.prune(source, keep, method=tried["candidate"], targets="labels", signals=signals, seed=number)
+        wn.prune(source, keep, targets="labels", veto=0, signals=signals, seed=number)
         for number in range(seeds)
     ]
     found = soft_targets(signals, weight=subset.certificate["soft_weight"])

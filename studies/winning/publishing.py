@@ -40,8 +40,8 @@ def table(cells: Sequence[Cell]) -> list[str]:
     lines = [
         f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above and "
         "▼ below random, where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * "
-        "were used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise random "
-        "+ soft.",
+        "were used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise "
+        "random + soft.",
         "",
         "| data | kept | random, % | candidate | veto, points | " + " | ".join(HEADS.values()) + " | full, % |",
         "|---|--:|--:|---|--:|" + "--:|" * (len(HEADS) + 1),

@@ -244,9 +244,8 @@ def _accuracy(soft: SoftLabels, source: Source) -> float:
 
 def _clean(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
     """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
-    if not request.soft or request.asked != "auto" or signals is None or source.task != "classification":
-        return None
-    if not {"margins", "predictions"} <= {name for name in ("margins", "predictions") if name in signals}:
+    known = signals is not None and "margins" in signals and "predictions" in signals
+    if request.asked != "auto" or source.task != "classification" or signals is None or not known:
         return None
     found = suspects(signals)
     left = found.ids[~found.mask]
