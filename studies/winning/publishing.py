@@ -38,8 +38,8 @@ def publish(cells: Sequence[Cell], folder: Path) -> None:
 def table(cells: Sequence[Cell]) -> list[str]:
     """Differences to random in points, per data set and fraction."""
     lines = [
-        f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above and "
-        "▼ below random, where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * "
+        f"Accuracy in points over a random subset of the same size and steps (matched iterations {MATCH:g}). ▲ above, "
+        "▼ below random where the 95 % interval (seeds, draws and test examples) leaves zero out. Data sets marked * "
         "were used to fix the rules. *auto* is the arm in bold: the candidate if the veto let it pass, otherwise "
         "random + soft.",
         "",
