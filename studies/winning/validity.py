@@ -135,15 +135,15 @@ def real(bank: Bank, other: Bank, name: str, examples: int, studies: int) -> Row
 def table(rows: list[Row]) -> list[str]:
     """The rows as a Markdown table."""
     head = (
-        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found | findable "
-        "| inside | half width, points |"
+        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found "
+        "| findable | inside | half width, points |"
     )
     lines = [head, "|" + "---|" * 11]
     for row in rows:
         lines.append(
             f"| {row.kind} | {row.accuracy:.2f} | {row.seeds} | {row.examples:,} | {row.false_claims:.1%} "
-            f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} | {row.findable:.0%} | {row.inside:.1%} "
-            f"| {100 * row.half_width:.2f} |"
+            f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} "
+            f"| {row.findable:.0%} | {row.inside:.1%} | {100 * row.half_width:.2f} |"
         )
     return lines
 
