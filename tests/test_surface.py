@@ -101,7 +101,7 @@ def test_every_verb_takes_what_open_takes(table: pd.DataFrame) -> None:
     assert len(wn.prune(table, labels="y", keep=0.5, recipe=SHORT, engine=HERE)) == 30
     assert len(wn.prune("digits", keep=0.4, limit=50, recipe=SHORT, engine=HERE)) == 20
     x, y = table[["a", "b"]].to_numpy(), table["y"].to_numpy()
-    assert wn.observe((x, y), recipe=SHORT, engine=HERE).logits.shape == (1, 2, 60, 2)
+    assert wn.observe((x, y), recipe=SHORT, engine=HERE).losses.shape == (1, 2, 60)
     assert wn.embed(x).embeddings.shape == (60, 2)
     subsets = {"few": wn.Subset(wn.open((x, y)).ids[:30])}
     study = wn.evaluate((x, y), subsets, test=(x + 0.1, y), recipe=SHORT, seeds=1, engine=HERE)

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from .planning.plan import plan
     from .pruning.proof import prune_with_proof
     from .pruning.prune import prune
+    from .pruning.train import train
     from .scores.score import list_scores, score
     from .selectors.select import list_selectors, select
     from .signals.embed import embed
     from .signals.observe import observe
     from .sources.open import open
+    from .training.dynamic_sampler import DynamicSampler
     from .training.recipe import Recipe
     from .training.recorder import Recorder
     from .training.soft_loss import soft_loss
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 # Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
     "Accelerator": "methods.relabel.accelerator:Accelerator",
+    "DynamicSampler": "training.dynamic_sampler:DynamicSampler",
     "Local": "engines:Local",
     "Recipe": "training.recipe:Recipe",
     "Recorder": "training.recorder:Recorder",
@@ -78,10 +81,12 @@ _HOMES = {
     "select": "selectors.select:select",
     "soft_loss": "training.soft_loss:soft_loss",
     "theory": "methods.theory",
+    "train": "pruning.train:train",
 }
 
 __all__ = [
     "Accelerator",
+    "DynamicSampler",
     "Local",
     "Recipe",
     "Recorder",
@@ -114,6 +119,7 @@ __all__ = [
     "select",
     "soft_loss",
     "theory",
+    "train",
 ]
 
 _moved.install()

@@ -1,1 +1,1 @@
-"""The study of issue 15."""
+"""Is the default worth using: against random, against everything for the same number of steps, and in time?"""

@@ -45,6 +45,7 @@ PUBLIC_FUNCTIONS = {
     "narrow",
     "probe",
     "proxy",
+    "train",
 }
 # What is planted in which file, and the contract that has to break.
 LAZY = "def planted():\n    from ..{} import anything\n"

@@ -83,7 +83,7 @@ def test_observe_says_what_it_recorded(winnow: Winnow, run: Path) -> None:
     assert said.json == {
         "signals": str(run / "signals.safetensors"),
         "examples": 80,
-        "arrays": {"logits": [2, 4, 80, 10], "losses": [2, 4, 80]},
+        "arrays": {key: [2, 4, 80] for key in ("correct", "errors", "losses", "margins", "probabilities")},
     }
     text = winnow(*command)
     assert "2 x 4 x 80 x 10" in text.out

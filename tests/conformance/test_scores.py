@@ -54,7 +54,7 @@ def test_conformance(check):
 
 def test_exceptions_are_about_registered_checks():
     assert {label for label, _ in testing.conformance(kinds=("score",))} >= EXCEPTIONS
-    assert len(CHECKS) == 15 * len(SCORES) - len(EXCEPTIONS)
+    assert len(CHECKS) == 16 * len(SCORES) - len(EXCEPTIONS)
 
 
 @EVERY

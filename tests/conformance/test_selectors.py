@@ -20,6 +20,7 @@ DRAWS = {
     "lpntk_head_only",
     "influence",
     "influence_bound",
+    "medoids",
 }  # must change with the seed
 # must not, where no two examples tie
 SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy", "moments"}

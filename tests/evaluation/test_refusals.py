@@ -116,7 +116,8 @@ REFUSALS: list[tuple[str, Callable[[], object], str]] = [
     ("a search with one validation example", search(validation=TEST.at(np.arange(1))), "at least 2 examples; got 1"),
     ("a search with one seed", search(seeds=1), "at least 2; got 1"),
     ("a search sure of everything", search(confidence=1.0), "confidence of"),
-    ("a search without probes", search(probes=0), "probes of"),
+    ("a search that ends before it begins", search(seeds=4, most=3), "most of"),
+    ("a search from everything", search(largest=1.0), "largest of"),
     ("a search from zero", search(smallest=0.0), "smallest of"),
     ("a search that chooses elsewhere", search(choose=lambda keep: Subset(np.array(["x", "y"]))), "has no example"),
 ]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tests.oracles import influence
-from winnow.core import seeds as streams
+from tests.oracles.draws import uniform
 from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
 
@@ -128,15 +128,15 @@ def lloyd(unit, start):
                 centres[k] = [mean(row[j] for row in members) for j in range(len(members[0]))]
 
 
-def tightest_lloyd(unit, k, seed):
+def tightest_lloyd(unit, k, seed, ids):
     """The best of several starts. Shares only the seeded choice of starting rows with the fast one."""
-    tries = [lloyd(unit.tolist(), unit[starting_rows(unit, k, seed, start)].tolist()) for start in range(STARTS)]
+    tries = [lloyd(unit.tolist(), unit[starting_rows(unit, k, ids, seed, start)].tolist()) for start in range(STARTS)]
     return max(tries, key=lambda centres: math.fsum(max(cosine(row, c) for c in centres) for row in unit))
 
 
 def prototype(signals):
     """Signals must be in order of their ids."""
-    centres = tightest_lloyd(unit_rows(signals.embeddings), len(signals.classes), 0)
+    centres = tightest_lloyd(unit_rows(signals.embeddings), len(signals.classes), 0, signals.ids)
     return [1 - max(cosine(row, centre) for centre in centres) for row in signals.embeddings]
 
 
@@ -199,18 +199,21 @@ def confidence(signals):
 
 
 def windows(signals, s, i, window, epochs):
+    if window is None:  # half of the epochs used
+        used = sum(1 for number in signals.epochs if epochs is None or number <= epochs)
+        window = 2 if used < 4 else 10 if used > 20 else used // 2
     chances = [true_class(signals, s, e, i) for e in range(len(signals.epochs)) if signals.epochs[e] <= epochs]
     return [chances[start : start + window] for start in range(len(chances) - window + 1)]
 
 
-def dual(signals, window=10, epochs=30):
+def dual(signals, window=None, epochs=30):
     return each(
         signals,
         lambda s, i: mean(deviation(seen) * (1 - mean(seen)) for seen in windows(signals, s, i, window, epochs)),
     )
 
 
-def dynamic_uncertainty(signals, window=10, epochs=30):
+def dynamic_uncertainty(signals, window=None, epochs=30):
     return each(signals, lambda s, i: mean(deviation(seen) for seen in windows(signals, s, i, window, epochs)))
 
 
@@ -234,8 +237,7 @@ def tdds(signals, window=10, decay=0.9, difference="kl"):
 
 
 def random(signals):
-    draw = streams.stream(0, "random score")
-    return [float(np.float64(draw.random())) for _ in range(len(signals))]
+    return [uniform(0, ["random score"], name) for name in signals.ids.tolist()]
 
 
 def influence_norm(signals, damping=0.01):

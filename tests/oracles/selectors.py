@@ -1,15 +1,15 @@
 """Slow, obvious twins of the selectors and of the quotas: plain loops over examples, written from the definitions.
 
-Each takes scores, points and labels in order of the ids and returns positions. Where a method draws, the twin draws
-from the same stream in the same order and does everything around the draw by itself.
+Each takes scores, points and labels in order of the ids, which are the positions, and returns positions. Where a method
+draws, the twin draws by the slow twin of the random numbers keyed by id.
 """
 
 from __future__ import annotations
 
 import math
 
+from tests.oracles.draws import uniform
 from tests.oracles.lpntk import algorithm_3, cosine, redundant_by_cover
-from winnow.core.seeds import stream
 
 
 def distance(a, b):
@@ -43,9 +43,7 @@ def class_balance(counts):
 
 
 def strata(scores, size, drop, bins=50, seed=0):
-    draw = stream(seed, "strata")
-    ties = draw.permutation(len(scores))
-    hardest_first = sorted(range(len(scores)), key=lambda i: (-scores[i], ties[i]))
+    hardest_first = sorted(range(len(scores)), key=lambda i: (-scores[i], uniform(seed, ["strata", "ties"], i)))
     left = sorted(hardest_first[min(round(drop * len(scores)), len(scores) - size) :])
     low, high = min(scores[i] for i in left), max(scores[i] for i in left)
     members = [[] for _ in range(bins)]
@@ -54,8 +52,7 @@ def strata(scores, size, drop, bins=50, seed=0):
     parts = shares([len(group) for group in members], size)
     picked = []
     for group, part in zip(members, parts, strict=True):
-        if part:
-            picked += draw.choice(group, size=part, replace=False).tolist()
+        picked += sorted(group, key=lambda i: uniform(seed, ["strata"], i))[:part]
     return picked
 
 
@@ -178,12 +175,12 @@ def lpntk_head(gram, labels, size, least, share, kind, seed):
     if len(kept) <= size:
         return lpntk_redundancy(gram, labels, size, least)
     place, centre = cluster_places(part(gram, kept), [labels[i] for i in kept], share, kind)
-    lot = stream(seed, "lpntk_head").permutation(len(kept))
+    lot = [uniform(seed, ["lpntk_head"], i) for i in kept]
     going = sorted(range(len(kept)), key=lambda i: (centre[i], place[i], lot[i]))[: len(kept) - size]
     return [kept[i] for i in range(len(kept)) if i not in going]
 
 
 def lpntk_head_only(gram, labels, size, share, kind, seed):
     place, _ = cluster_places(gram, labels, share, kind)
-    lot = stream(seed, "lpntk_head_only").permutation(len(gram))
+    lot = [uniform(seed, ["lpntk_head_only"], i) for i in range(len(gram))]
     return sorted(sorted(range(len(gram)), key=lambda i: (place[i], lot[i]))[:size])

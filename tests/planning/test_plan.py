@@ -15,17 +15,15 @@ import torch
 import winnow as wn
 from tests.signals.small import Counting, rows, shuffled
 from winnow.artefacts.pilot_training import PilotTraining
-from winnow.artefacts.plan import Check, Forecast, Plan
+from winnow.artefacts.plan import Plan
 from winnow.core.errors import InputError, NotDefinedError, StoreError, UnknownNameError
 from winnow.core.request import requested
 from winnow.engines import Local
 from winnow.planning import next_command as commanding
 from winnow.planning import recommendation as advising
-from winnow.planning.accuracy_forecast import KEEPS
 from winnow.planning.next_command import Options
 from winnow.planning.plan import plan
-from winnow.planning.recommendation import choice_of, how_far
-from winnow.planning.verdict import CARE, NOT, TRUSTED, Verdict, considering
+from winnow.planning.verdict import CARE, NOT
 from winnow.pruning.resolved_request import request_of
 
 DIMENSION = 40
@@ -78,8 +76,10 @@ def clean() -> Plan:
 
 def test_a_perceptron_world_is_recognised(clean: Plan) -> None:
     found = clean.calibration
-    for form in found["forms"].values():
-        assert DIMENSION / 2 < form["dimension"] < 2 * DIMENSION
+    # With an exponent to fit as well, the dimension is loosely determined: over 24 pilots it was 6 to 58, and with a
+    # floor 24 to 45.
+    assert DIMENSION / 2 < found["forms"]["floor"]["dimension"] < 2 * DIMENSION
+    assert DIMENSION / 10 < found["forms"]["exponent"]["dimension"] < 2 * DIMENSION
     # A linear student's angle to the teacher is pi times its error, and the halves' error is on the pilot's curve.
     halves = next(point for point in clean.pilot["curve"] if point["size"] == clean.pilot["pool"] // 2)
     truth = 180 * (1 - halves["accuracy"])
@@ -265,57 +265,6 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps({"winnow": "plan", "advice": []}))
     with pytest.raises(StoreError, match="found no entry 'keep'"):
         Plan.load(tmp_path)
-
-
-def table(**lines: list[float]) -> dict[tuple[str, float], Forecast]:
-    found = {("random", 1.0): Forecast(1.0, "random", 0.9, 0.8, 1.0)}
-    for policy in ("random", "hard", "easy", "window"):
-        for keep, value in zip(KEEPS, lines.get(policy, [0.5] * len(KEEPS)), strict=True):
-            found[policy, keep] = Forecast(keep, policy, value, 0.0, 1.0)
-    return found
-
-
-SURE = Verdict(TRUSTED, (), True, True, {})
-
-
-def test_how_far_stops_at_the_first_fraction_that_does_not_hold() -> None:
-    gap = [0.9, 0.9, 0.895, 0.8, *[0.9] * (len(KEEPS) - 4)]
-    assert how_far(table(hard=gap), 0.01, lambda _: ("hard",)) == ("hard", KEEPS[2])
-    assert how_far(table(), 0.01, lambda _: ("hard",)) == ("everything", 1.0)
-
-
-def test_the_simplest_of_equal_policies_is_taken_and_the_measurement_goes_first() -> None:
-    good = [0.9] * len(KEEPS)
-    came = [Check(policy, keep, 9, 0.8, 0.8, 0.0, 0.01) for policy in ("hard", "easy") for keep in (0.5, 0.25)]
-    tried = 0.25  # no ranking is advised below what the pilot tried
-    assert choice_of(table(hard=good, window=good), 0.01, SURE, came) == ("hard", tried)
-    assert choice_of(table(hard=good, random=good), 0.01, SURE, came) == ("random", KEEPS[-1])
-    assert choice_of(table(hard=good, window=[0.95] * len(KEEPS)), 0.01, SURE, came) == ("window", tried)
-    missed = [dataclasses.replace(c, miss=0.3) if (c.policy, c.keep) == ("hard", 0.25) else c for c in came]
-    assert choice_of(table(hard=good), 0.01, SURE, missed) == ("hard", 0.4)  # nearer to the half, which came out
-    easy = [dataclasses.replace(c, miss=0.3) if c.policy == "easy" else c for c in came]
-    assert choice_of(table(window=good), 0.01, SURE, easy) == ("everything", 1.0)
-    measured = dataclasses.replace(SURE, instead={0.5: "random", 0.25: "easy"})
-    half = [0.9 if keep >= 0.5 else 0.5 for keep in KEEPS]
-    assert choice_of(table(hard=good, random=half), 0.01, measured, came) == ("random", 0.5)
-    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, ranks=False), came) == ("everything", 1.0)
-    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, learns=False), came) == ("everything", 1.0)
-
-
-def test_what_the_pilot_was_not_near_is_not_simply_trusted() -> None:
-    assert considering(SURE, 0.25, 0.0) == SURE
-    assert considering(SURE, 0.2, 0.0).trust == CARE
-    strained = considering(SURE, 0.5, 0.05)
-    assert strained.trust == CARE
-    assert "5.0 points above the full data" in strained.reasons[0]
-    assert considering(dataclasses.replace(SURE, trust=NOT), 0.2, 0.0).trust == NOT
-
-
-def test_a_hit_is_within_a_point_or_two_standard_errors() -> None:
-    check = Check("hard", 0.5, 100, 0.9, 0.9, 0.009, 0.0)
-    assert check.hit
-    assert not dataclasses.replace(check, miss=0.03, standard_error=0.01).hit
-    assert dataclasses.replace(check, miss=-0.03, standard_error=0.016).hit
 
 
 @pytest.mark.parametrize(

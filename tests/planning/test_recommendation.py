@@ -12,7 +12,15 @@ import pytest
 
 from winnow.artefacts.plan import Check, Forecast
 from winnow.planning.accuracy_forecast import KEEPS
-from winnow.planning.recommendation import advice_of, calibration_of, failed, forecasts_of, pilot_of
+from winnow.planning.recommendation import (
+    advice_of,
+    calibration_of,
+    choice_of,
+    failed,
+    forecasts_of,
+    how_far,
+    pilot_of,
+)
 from winnow.planning.verdict import TRUSTED, Verdict
 
 SURE = Verdict(TRUSTED, (), True, True, {})
@@ -55,7 +63,48 @@ def test_an_interval_stays_within_what_is_possible() -> None:
 
 def test_only_rankings_can_fail() -> None:
     assert failed([check("easy", 0.5, 0.2)])
+    assert failed([check("easy", 0.5, 0.005), check("easy", 0.25, 0.2), check("hard", 0.5, 0.005)])  # one is enough
     assert not failed([check("random", 1.0, 0.2), check("hard", 0.5, 0.005)])
+
+
+def table(**lines: list[float]) -> dict[tuple[str, float], Forecast]:
+    found = {("random", 1.0): Forecast(1.0, "random", 0.9, 0.8, 1.0)}
+    for policy in ("random", "hard", "easy", "window"):
+        for keep, value in zip(KEEPS, lines.get(policy, [0.5] * len(KEEPS)), strict=True):
+            found[policy, keep] = Forecast(keep, policy, value, 0.0, 1.0)
+    return found
+
+
+def test_how_far_stops_at_the_first_fraction_that_does_not_hold() -> None:
+    gap = [0.9, 0.9, 0.895, 0.8, *[0.9] * (len(KEEPS) - 4)]
+    assert how_far(table(hard=gap), 0.01, lambda _: ("hard",)) == ("hard", KEEPS[2])
+    assert how_far(table(), 0.01, lambda _: ("hard",)) == ("everything", 1.0)
+    assert how_far(table(), 0.4, lambda _: ("hard",)) == ("hard", KEEPS[-1])  # 0.5 is just within 0.4 of 0.9
+
+
+def test_less_than_a_tenth_of_a_point_is_no_reason_to_rank() -> None:
+    hard = [0.9] * len(KEEPS)
+    for random, taken in ((0.8995, "random"), (0.8985, "hard")):
+        found = how_far(table(hard=hard, random=[random] * len(KEEPS)), 0.01, lambda _: ("random", "hard"))
+        assert found == (taken, KEEPS[-1])
+
+
+def test_the_simplest_of_equal_policies_is_taken_and_the_measurement_goes_first() -> None:
+    good = [0.9] * len(KEEPS)
+    came = [Check(policy, keep, 9, 0.8, 0.8, 0.0, 0.01) for policy in ("hard", "easy") for keep in (0.5, 0.25)]
+    tried = 0.25  # no ranking is advised below what the pilot tried
+    assert choice_of(table(hard=good, window=good), 0.01, SURE, came) == ("hard", tried)
+    assert choice_of(table(hard=good, random=good), 0.01, SURE, came) == ("random", KEEPS[-1])
+    assert choice_of(table(hard=good, window=[0.95] * len(KEEPS)), 0.01, SURE, came) == ("window", tried)
+    missed = [dataclasses.replace(c, miss=0.3) if (c.policy, c.keep) == ("hard", 0.25) else c for c in came]
+    assert choice_of(table(hard=good), 0.01, SURE, missed) == ("hard", 0.4)  # nearer to the half, which came out
+    easy = [dataclasses.replace(c, miss=0.3) if c.policy == "easy" else c for c in came]
+    assert choice_of(table(window=good), 0.01, SURE, easy) == ("everything", 1.0)
+    measured = dataclasses.replace(SURE, instead={0.5: "random", 0.25: "easy"})
+    half = [0.9 if keep >= 0.5 else 0.5 for keep in KEEPS]
+    assert choice_of(table(hard=good, random=half), 0.01, measured, came) == ("random", 0.5)
+    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, ranks=False), came) == ("everything", 1.0)
+    assert choice_of(table(hard=good), 0.01, dataclasses.replace(SURE, learns=False), came) == ("everything", 1.0)
 
 
 def advice(policy: str = "hard", keep: float = 0.5, **given: Any) -> tuple[str, ...]:
@@ -77,6 +126,7 @@ def test_a_ranking_is_advised_beside_random_and_everything() -> None:
     assert "70%" in second
     assert "No ranking" not in second
     assert "within 2 points of" in advice(tolerance=0.02)[1]
+    assert "within 7.5 points of" in advice(tolerance=0.075)[1]
     assert "no fraction" in advice(alone=1.0)[1]
 
 

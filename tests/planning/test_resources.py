@@ -13,8 +13,11 @@ from tests.signals.small import Counting, digits, rows
 from winnow.artefacts import Outcome, Study
 from winnow.artefacts.ledger import ledger
 from winnow.artefacts.study import Arm
+from winnow.core import registry
 from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
 from winnow.engines import Local
+from winnow.planning import resources
+from winnow.planning.pace import Pace
 from winnow.planning.resources import TORCH, Resources, estimate
 
 ONE = Local(workers=1)
@@ -76,6 +79,43 @@ def test_disk_is_what_a_real_run_writes(method: str, task: str, tmp_path: Path) 
     assert part(found, "disk: signals") == pytest.approx(signals, rel=0.03, abs=1)
 
 
+def test_class_names_and_epochs_are_in_every_signals_file(tmp_path: Path) -> None:
+    many = dataclasses.replace(image(300), labels=np.arange(300) % 100, classes=tuple(f"kind {k}" for k in range(100)))
+    asked = {"model": "mlp", "recipe": wn.Recipe(epochs=40, batch=300), "seeds": 2, "engine": ONE}
+    wn.prune(many, 0.5, method="el2n", out=tmp_path, **asked)
+    signals = sum(file.stat().st_size for file in tmp_path.rglob("*.safetensors"))
+    assert part(quick(many, "el2n", **asked), "disk: signals") == pytest.approx(signals, abs=2 * 50)
+
+
+def test_a_small_run_is_mostly_what_it_says_about_itself(tmp_path: Path) -> None:
+    source, asked = digits(40), {"model": "mlp", "recipe": TINY, "seeds": 2, "engine": ONE}
+    wn.prune(source, 0.5, method="el2n", out=tmp_path, **asked)
+    found = quick(source, "el2n", **asked)
+    for name, files in (("scores", "scores/*"), ("subset", "subset.parquet"), ("records", "**/*.json")):
+        written = sum(file.stat().st_size for file in tmp_path.glob(files))
+        assert part(found, f"disk: {name}") == pytest.approx(written, rel=0.25)
+
+
+def test_columns_by_hand() -> None:
+    """Numbers of 8 bytes and a place in the dictionary for each row; beyond 1 MB the rows hold the numbers."""
+    small, large = (quick(image(n), "el2n") for n in (32, 200_000))
+    notes = resources.TABLE + resources.ORIGIN
+    # Ids and scores, all different: 32 numbers and 32 places of 5 bits each. Two labels: 1 bit.
+    assert part(small, "disk: scores") == pytest.approx(2 * (32 * 8 + 32 * 5 / 8) + 2 * 8 + 32 / 8 + notes)
+    full = 200_000 * 8 + 2**20 / 8 * 18 / 8
+    assert part(large, "disk: scores") == pytest.approx(2 * full + 2 * 8 + 200_000 / 8 + notes)
+    # The subset: 16 ids and 16 places of 4 bits, where scores and signals came from, and "no", "yes" with quotes.
+    names = len("noyes") + 2 * 6
+    assert part(small, "disk: subset") == pytest.approx(16 * 8 + 16 / 2 + notes + resources.ORIGIN + names)
+    one = quick(image(32), "el2n", seeds=1)  # one file of signals is an origin as two are
+    assert part(one, "disk: subset") == part(small, "disk: subset")
+    # A random subset has no scores and no signals.
+    alone = part(quick(image(32), "random"), "disk: subset")
+    assert alone == pytest.approx(16 * 8 + 16 / 2 + resources.TABLE + names)
+    assert isinstance(small.disk_bytes, int)
+    assert isinstance(small.memory_bytes, int)
+
+
 def test_seconds_of_recorded_outputs_by_hand() -> None:
     source = rows(100)
     found = quick(source, "el2n", seeds=3, recipe=wn.Recipe(epochs=6, batch=10), keep=0.2)
@@ -107,6 +147,48 @@ def test_seconds_of_other_needs_by_hand(method: str, trainings: int, seconds: fl
     found = quick(rows(100), method, seeds=3, recipe=wn.Recipe(epochs=6, batch=10))
     assert found.trainings == trainings
     assert found.seconds_observe == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "seconds"),
+    [
+        # 100 examples, 6 epochs, 3 seeds; 1 ms a step, 0.2 ms a look, 0.5 ms embedding it, 10 ms reading one
+        ("el2n", "classification", 3 * (1.0 + 0.6 + 6 * 0.02)),
+        ("kcenter", "classification", 2 * (1.0 + 0.6 + 0.05)),
+        ("aum+graph", "classification", 3 * (1.0 + 0.6 + 6 * 0.02) + 2 * 0.05),  # read once, though embedded too
+        ("memorization", "classification", 10 * (1.7 + 0.7 * 0.6 + 0.02)),  # to train on 0.7, to evaluate on all
+        ("prototype", "unlabelled", 1.0 + 0.05),
+        ("random", "classification", 0.0),
+    ],
+)
+def test_reading_counts_once_per_job(method: str, task: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "measured", lambda _: Pace(1e-3, 2e-4, {"embeddings": 5e-4}, 1e-2))
+    asked = {"model": "auto"} if task == "unlabelled" else {"recipe": wn.Recipe(epochs=6, batch=10)}
+    found = quick(rows(100, task), method, seeds=3, seconds_per_example=None, **asked)
+    assert found.seconds_observe == pytest.approx(seconds)
+
+
+def test_a_signal_of_the_data_alone_costs_one_pass_and_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("signal", "score"):
+        monkeypatch.setitem(registry._known, kind, dict(registry._filled(kind)))
+
+    @registry.signal(arrays={"sizes": ("examples",)}, when="data")
+    def sizes(look: Any) -> dict[str, Any]:
+        return {"sizes": np.arange(len(look.feed), dtype=np.float32)}
+
+    @registry.score(needs={"sizes"}, paper="a test")
+    def size(signals: wn.Signals) -> Any:
+        return signals.array("sizes").astype(np.float64)
+
+    monkeypatch.setattr(resources, "measured", lambda _: Pace(1e-3, 2e-4, {"sizes": 5e-4}, 1e-2))
+    found = quick(rows(100), "size", seeds=3, seconds_per_example=None)
+    assert found.trainings == 0
+    assert found.seconds_observe == pytest.approx(1.0 + 0.05)
+    wn.prune(rows(100), 0.5, method="size", model="mlp", recipe=TINY, engine=ONE, out=tmp_path)
+    (file,) = tmp_path.rglob("*.safetensors")
+    assert part(found, "disk: signals") == pytest.approx(file.stat().st_size, abs=200)
 
 
 def test_trainings_are_counted_as_observe_makes_them() -> None:
@@ -178,6 +260,41 @@ def test_twice_the_seeds() -> None:
     assert more.seconds_train_full == few.seconds_train_full
     # embeddings are those of two networks, however many seeds
     assert quick(image(1000), "kcenter", seeds=2).trainings == quick(image(1000), "kcenter", seeds=8).trainings == 2
+
+
+N = 1000
+EXAMPLES, NAMES = 16 * N, 16 * N  # bytes of 4 x 4 pixels; of an id and a label
+BATCH = 16 * 34 + 8 * 64 * 18  # 34 weights with gradients and moments; 18 outputs of 64 examples, there and back
+GRADIENTS = 12 * (256 * (34 + 18) + 34)  # of a chunk of 256 examples, in three copies
+
+
+@pytest.mark.parametrize(
+    ("method", "signals", "job", "copies"),
+    [
+        # The outputs of 2 classes in 2 epochs, and 8 bytes more, for both seeds
+        ("el2n", 2 * 24 * N, EXAMPLES + 2.25 * 24 * N + BATCH, 0),
+        ("grand", 2 * 4 * N, EXAMPLES + GRADIENTS, 0),
+        # 10 models; each has the 0.7 of the examples that it is trained on twice, and all of them once
+        ("memorization", 10 * 2 * N, 2.4 * EXAMPLES + BATCH, 0),
+        # 16 numbers of 4 bytes from both seeds, of which one is chosen by: 9 copies, and blocks of distances
+        ("aum+graph", 2 * 24 * N + 2 * 64 * N, EXAMPLES + 2.25 * 24 * N + BATCH, 9 * 64 * N + (128 << 20)),
+        ("kcenter", 2 * 64 * N, EXAMPLES + BATCH, 9 * 64 * N),
+    ],
+)
+def test_memory_by_hand(method: str, signals: float, job: float, copies: float) -> None:
+    import torch
+
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))
+    alone, two = (quick(image(N), method, model=network, engine=Local(workers=k)) for k in (1, 2))
+    job += 6 * NAMES
+    assert part(alone, "memory: observing") == pytest.approx(TORCH + EXAMPLES + signals + job, abs=2)
+    assert part(alone, "memory: joining seeds") == pytest.approx(TORCH + EXAMPLES + 3 * signals + 6 * NAMES, abs=2)
+    assert part(alone, "memory: scoring and selecting") == pytest.approx(
+        TORCH + 4 * signals + 8 * NAMES + copies, abs=2
+    )
+    # Every worker has its job, and the examples are in one more copy on their way to them.
+    idle = TORCH + 2 * resources.WORKER
+    assert part(two, "memory: observing") == pytest.approx(idle + 2 * EXAMPLES + signals + 2 * job, abs=2)
 
 
 def test_examples_beyond_the_budget_are_not_held() -> None:
@@ -266,6 +383,10 @@ def test_sentences_are_for_people() -> None:
     assert "instead of" in text[1]
     assert text[2] == "Selection pays off after 8 trainings."  # 3 trainings and a third for passes, to save half of one
     assert all(word in " ".join(text) for word in ("Peak memory: about", "GB.", "MB in the run directory"))
+    alone, two = (quick(rows(100), "el2n", seeds=k, engine=Local(workers=2)).sentences()[0] for k in (1, 3))
+    assert "with el2n takes 1 training: about" in alone
+    assert "with el2n takes 3 trainings, 2 at a time: about" in two
+    assert "Selection pays off after 1 training." in quick(rows(100), "random").sentences()
     assert "never pays off" in quick(rows(100), "el2n", keep=1.0).sentences()[2]
     assert "needs no training" in quick(rows(100), "random").sentences()[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from winnow.artefacts.pilot_training import PilotTraining
 from winnow.artefacts.plan import Check
 from winnow.planning.accuracy_forecast import Calibration
 from winnow.planning.pilot import Pilot
-from winnow.planning.verdict import CARE, NOT, TRUSTED, Forecaster, Verdict, checks_of, forecaster, judge
+from winnow.planning.verdict import CARE, NOT, TRUSTED, Forecaster, Verdict, checks_of, considering, forecaster, judge
 
 HELD = 2000
 CURVE = {("random", 0.125): [0.4, 0.5], ("random", 0.25): [0.3, 0.4], ("random", 1.0): [0.1]}
@@ -67,10 +68,32 @@ def test_one_training_has_the_scatter_of_the_others() -> None:
     held_out = np.sqrt(0.8 / 0.2 / HELD)
     for group in (("random", 1.0), ("hard", 0.5)):
         found = [forecaster(made, 0.9, seed)[1] for seed in range(3)]
-        for one in found:
-            assert one.errors[group][0] == pytest.approx(np.exp(one.logs[group][0]))
+        for one in found:  # in every replicate the error and its log are of the same draw
+            np.testing.assert_allclose(one.errors[group], np.exp(one.logs[group]))
         spread = np.mean([one.logs[group][1:].std() for one in found])
         assert spread == pytest.approx(np.hypot(scatter, held_out), rel=0.12)
+
+
+def test_where_the_others_came_out_alike_one_training_has_no_scatter() -> None:
+    """The scatter is that of the estimate: the draws of held-out examples have no part in it."""
+    alike = {("random", 0.125): [0.4, 0.4], ("random", 0.25): [0.3, 0.3], ("random", 0.5): [0.2, 0.2]}
+    _, seen = forecaster(pilot({**alike, ("random", 1.0): [0.0]}), 0.9, 0)
+    assert seen.logs["random", 0.25].std() > 0
+    np.testing.assert_allclose(seen.logs["random", 1.0], np.log(0.5 / HELD))
+
+
+def test_the_largest_part_is_forecast_from_all_smaller_ones() -> None:
+    pruned = {("hard", 0.5): [0.15], ("hard", 0.25): [0.3], ("easy", 0.5): [0.25], ("easy", 0.25): [0.4]}
+
+    def forecast(changed: Mapping[tuple[str, float], Sequence[float]]) -> float:
+        made = pilot({**CURVE, **HALVES, **pruned, **changed})
+        found, seen = forecaster(made, 0.9, 0)
+        return checks_of(made, seen, found, 0.9)[0].forecast
+
+    usual = forecast({})
+    assert forecast({("random", 1.0): [0.2]}) == pytest.approx(usual)
+    assert forecast({("random", 0.125): [0.45, 0.55]}) != pytest.approx(usual, abs=1e-3)
+    assert forecast({("random", 0.5): [0.25, 0.35]}) < usual - 1e-3
 
 
 def test_held_out_points_are_asked_about_as_they_were_measured() -> None:
@@ -113,11 +136,16 @@ def told(
     own: bool = True,
     size: int = POOL,
     sizes: Sequence[int] = (125, 250, 500, 1000),
+    outlier: float = 0.0,
 ) -> Verdict:
-    """The verdict on a world that came out as forecast but for what is given."""
+    """The verdict on a world that came out as forecast but for what is given.
+
+    The outlier is added to the first replicate of the hard half.
+    """
     rng = np.random.default_rng(0)
     noise = {group: np.concatenate([[0.0], rng.permutation(np.repeat([-sd, sd], 100))]) for group in WORLD}
     errors = {group: error + noise[group] for group, error in {**WORLD, **(measured or {})}.items()}
+    errors["hard", 0.5][1] += outlier
     expected = {**WORLD, **(measured if forecast is None and measured else {}), **(forecast or {})}
     looks = {("random", keep): [SimpleNamespace(size=n)] for keep, n in zip(RANDOM, sizes, strict=True)}
     return judge(
@@ -192,6 +220,7 @@ def test_an_order_that_came_out_otherwise_is_followed_as_measured() -> None:
     assert verdict.trust == NOT
     assert verdict.reasons == ("at 50% of the pool, best first: random, hard, easy; forecast: hard, random, easy",)
     assert verdict.instead == {0.5: "random", 0.25: "hard"}
+    assert told({("hard", 0.5): 0.22}, {}, outlier=-0.05) == verdict  # one replicate that agrees changes nothing
     easy = told({("easy", 0.25): 0.2}, {})
     assert easy.instead == {0.5: "hard", 0.25: "easy"}
     assert "at 25% of the pool, best first: easy, hard, random" in easy.reasons[0]
@@ -208,11 +237,36 @@ def test_no_order_is_contradicted_within_noise_or_by_a_tie() -> None:
 
 def test_the_spread_between_the_forms_is_that_of_their_weights() -> None:
     """Two values with weights w and 1 - w have the standard deviation sqrt(w (1 - w)) times their distance."""
+    grown = np.array([1.0, 1.5, 2.0])  # replicates differ, and the spread is that of the estimate
     fits = [
-        Calibration(form, np.full(3, dimension), np.ones(3), np.zeros(3), 0.9, np.ones(3), np.full(3, weight))
-        for form, dimension, weight in (("floor", 40.0, 0.3), ("exponent", 160.0, 0.7))
+        Calibration(form, dimension * grown, np.ones(3), np.zeros(3), 0.9, np.ones(3), weight)
+        for form, dimension, weight in (
+            ("floor", 40.0, np.array([0.3, 0.5, 0.6])),
+            ("exponent", 160.0, np.array([0.7, 0.5, 0.4])),
+        )
     ]
-    one, other = (float(fit.unpruned_error(1000)[0]) for fit in fits)
+    one, other = (fit.unpruned_error(1000) for fit in fits)
     mixed, spread = Forecaster(fits, np.full(3, 0.9), 100).error(1000, 1.0, "random")
-    assert mixed[0] == pytest.approx(0.3 * one + 0.7 * other)
-    assert spread == pytest.approx(math.sqrt(0.3 * 0.7) * abs(one - other))
+    np.testing.assert_allclose(mixed, fits[0].weight * one + fits[1].weight * other)
+    assert spread == pytest.approx(math.sqrt(0.3 * 0.7) * abs(one[0] - other[0]))
+
+
+SURE = Verdict(TRUSTED, (), True, True, {})
+
+
+def test_what_the_pilot_was_not_near_is_not_simply_trusted() -> None:
+    assert considering(SURE, 0.25, 0.0) == SURE
+    assert considering(SURE, 0.2, 0.0).trust == CARE
+    strained = considering(SURE, 0.5, 0.05)
+    assert strained.trust == CARE
+    assert "5.0 points above the full data" in strained.reasons[0]
+    assert "8.0 points above" in considering(SURE, 0.5, 0.08).reasons[0]
+    assert considering(SURE, 0.5, 0.01) == SURE  # a point is near enough
+    assert considering(dataclasses.replace(SURE, trust=NOT), 0.2, 0.0).trust == NOT
+
+
+def test_a_hit_is_within_a_point_or_two_standard_errors() -> None:
+    check = Check("hard", 0.5, 100, 0.9, 0.9, 0.009, 0.0)
+    assert check.hit
+    assert not dataclasses.replace(check, miss=0.03, standard_error=0.01).hit
+    assert dataclasses.replace(check, miss=-0.03, standard_error=0.016).hit

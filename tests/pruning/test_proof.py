@@ -13,7 +13,7 @@ from winnow.artefacts.gallery import Gallery
 from winnow.core.errors import StoreError, WinnowError
 from winnow.engines import Local
 from winnow.pruning.proof import Proof, prune_with_proof
-from winnow.signals.observe_run import observe_run
+from winnow.signals.observe import observe_run
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 
@@ -169,5 +169,5 @@ def test_observe_run_keeps_everything_in_one_file(tmp_path: Path) -> None:
     counting = Counting()
     more = observe_run(digits(60), tmp_path / "run", model="mlp", recipe=QUICK, seeds=3, engine=counting)
     assert counting.done == 1
-    assert more.logits.shape[0] == 3
-    assert more.logits[:2].tobytes() == seen.logits.tobytes()
+    assert more.losses.shape[0] == 3
+    assert more.losses[:2].tobytes() == seen.losses.tobytes()

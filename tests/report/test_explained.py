@@ -12,8 +12,7 @@ from winnow.artefacts.explanation import ClassPair, DatasetExplanation, Explanat
 from winnow.artefacts.explanation_text import caution
 from winnow.explaining.pictures import make_pictures
 from winnow.report.explanation_page import render_explanation, write_explanation
-from winnow.report.relations_figure import MOST, drawn_classes, relations_square
-from winnow.report.teaching_section import case
+from winnow.report.teaching_section import MOST, case, drawn_classes, relations_square
 
 
 def partner(source, i, cosine=0.9):

@@ -10,6 +10,7 @@ import pytest
 from winnow.artefacts import Scores, Subset
 from winnow.artefacts.ledger import ledger
 from winnow.report import figures
+from winnow.report.class_section import per_class
 from winnow.report.palette import DARK, LIGHT
 
 
@@ -27,7 +28,7 @@ def all_figures(study, scores):
     subset = Subset(scores.ids[scores.values > 0])
     yield figures.accuracy_against_fraction(study)
     yield figures.score_histogram(scores, subset)
-    yield figures.per_class(study, "el2n@0.4", [(name, 40, 100) for name in study.classes])
+    yield per_class(study, "el2n@0.4", [(name, 40, 100) for name in study.classes])
     yield figures.ledger_bar(ledger(study))
 
 
@@ -60,7 +61,7 @@ def test_the_same_figure_is_the_same_bytes_and_ids_are_its_own(make_study, score
 
 def test_names_that_look_like_ids_colours_or_links_are_left_as_they_are(make_study):
     names = ('id="a"', LIGHT["ink"], "url(#x)", "font: 9px")
-    svg = figures.to_svg(figures.per_class(make_study(classes=names), "el2n@0.4"), "t", "x")
+    svg = figures.to_svg(per_class(make_study(classes=names), "el2n@0.4"), "t", "x")
     assert set(names) <= set(texts(svg))
 
 
@@ -116,13 +117,13 @@ def test_histogram_of_awkward_scores(values):
 
 def test_classes_are_drawn_from_gain_to_loss_and_only_the_extremes_of_many(make_study):
     study = make_study(classes=tuple(f"c{k}" for k in range(60)))
-    axes = figures.per_class(study, "el2n@0.4", most=10).axes[0]
+    axes = per_class(study, "el2n@0.4", most=10).axes[0]
     assert len(axes.get_yticks()) == 10
 
 
 def test_hostile_names_are_only_text(make_study):
     names = ("<script>alert(1)</script>", "$\\frac{1}{2}$ ]]>", "a&b\x00\x1b", "\N{GRINNING FACE}\u65e5\u672c")
-    svg = figures.to_svg(figures.per_class(make_study(classes=names), "el2n@0.4"), '"><script>', "x")
+    svg = figures.to_svg(per_class(make_study(classes=names), "el2n@0.4"), '"><script>', "x")
     assert "<script" not in svg
     shown = texts(svg)
     assert any(text.startswith("<script>alert(1)</scr") for text in shown)

@@ -21,7 +21,10 @@ NARROW = Signals(
     epochs=(1,),
     arrays={"logits": np.zeros((1, 1, 3, 1))},
 )
-OUT_OF_RANGE = replace(GOOD, labels=np.where(np.arange(12) == 3, 7, GOOD.labels), classes=())
+OUT_OF_RANGE = replace(
+    GOOD, labels=np.where(np.arange(12) == 3, 7, GOOD.labels), classes=(), arrays={"logits": GOOD.logits}
+)
+ONE_EPOCH = planted(n=12, seeds=1, epochs=1, models=20).signals
 FEW_MODELS = replace(GOOD, arrays={"ensemble_member": np.ones((2, 12)), "ensemble_correct": np.ones((2, 12))})
 
 REFUSALS = [
@@ -30,14 +33,20 @@ REFUSALS = [
     ("unknown parameter of a score", lambda: score("el2n", GOOD, epochs=3), "(nearest: 'epoch')"),
     ("parameter of a score that has none", lambda: score("grand", GOOD, epoch=3), "parameter of score 'grand'"),
     ("source in place of signals", lambda: score("el2n", [1, 2]), "must be Signals"),
-    ("array that was not observed", lambda: score("el2n", GOOD_WITHOUT_LOGITS), "want=('logits',)"),
+    ("array that was not observed", lambda: score("el2n", ONLY_LOSSES), "want=('dynamics',)"),
+    ("logits that were not observed", lambda: score("margin", ONLY_LOSSES), "want=('logits',)"),
     ("class score on regression", lambda: score("el2n", as_task(GOOD, "regression")), "reads class probabilities"),
     ("label score on unlabelled data", lambda: score("aum", as_task(GOOD, "unlabelled")), "there are none"),
     ("epoch that was not recorded", lambda: score("el2n", GOOD, epoch=9), "(1, 2, 3, 4, 5); got 9"),
     ("epoch zero", lambda: score("margin", GOOD, epoch=0), "of at least 1; got 0"),
     ("epoch that is no number", lambda: score("entropy", GOOD, epoch="first"), "unknown epoch of score 'entropy'"),
     ("epoch that is not whole", lambda: score("confidence", GOOD, epoch=1.5), "whole number"),
-    ("window longer than what was recorded", lambda: score("dual", GOOD), "observe more epochs or pass a smaller"),
+    (
+        "window longer than what was recorded",
+        lambda: score("dual", GOOD, window=6),
+        "observe more epochs or pass a smaller",
+    ),
+    ("one epoch has no window", lambda: score("dual", ONE_EPOCH), "observe more epochs"),
     ("window of one epoch", lambda: score("dynamic_uncertainty", GOOD, window=1), "of at least 2; got 1"),
     ("window without a difference to vary", lambda: score("tdds", GOOD, window=2), "of at least 3; got 2"),
     ("epochs before the first recorded", lambda: score("dual", LATE, epochs=2), "must reach the first recorded"),
@@ -51,7 +60,7 @@ REFUSALS = [
     ("logits of one class", lambda: score("margin", NARROW), "two classes or more; got 1"),
 ]
 
-GOOD_WITHOUT_LOGITS = replace(GOOD, arrays={"losses": GOOD.losses})
+ONLY_LOSSES = replace(GOOD, arrays={"losses": GOOD.losses})
 LATE = replace(GOOD, epochs=(11, 12, 13, 14, 15))
 
 

@@ -118,8 +118,10 @@ def test_centroids_are_spherical_on_data_without_clusters(seed):
     """Where clusters overlap, centroids that are not scaled to length one end elsewhere."""
     points = np.random.default_rng(seed).normal(0.3, 1.0, size=(60, 4))
     unit = unit_rows(points)
-    twin = oracle.tightest_lloyd(unit, 5, seed)
-    assert np.allclose(spherical_centroids(points, 5, seed, "test"), unit_rows(np.array(twin)), atol=1e-5)
+    twin = oracle.tightest_lloyd(unit, 5, seed, np.arange(60))
+    assert np.allclose(
+        spherical_centroids(points, 5, seed, "test", np.arange(60)), unit_rows(np.array(twin)), atol=1e-5
+    )
 
 
 def test_prototype_leaves_the_threads_of_faiss_as_they_were(small):

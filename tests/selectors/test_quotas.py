@@ -59,16 +59,22 @@ def test_weights_stay_with_what_they_were_given_to() -> None:
     assert found == {0: 1, 1: 2, 12: 1, 13: 2, 18: 1, 19: 2, 2: 1, 3: 2, 4: 3, 5: 4}
 
 
-def test_every_class_draws_by_a_seed_of_its_own() -> None:
-    seeds: list[int] = []
+def test_every_class_draws_by_the_ids_of_its_own() -> None:
+    seen: list[tuple[int, list[int]]] = []
 
     def noted(pool: Pool, size: int, *, seed: int) -> Choice:
-        seeds.append(seed)
+        seen.append((seed, pool.ids.tolist()))
         return first(pool, size, seed=seed)
 
-    combine(noted, pool(), 10, 0.6, seed=0, parameters={})
-    combine(noted, pool(), 10, 0.6, seed=1, parameters={})
-    assert len(set(seeds)) == 8
+    combine(noted, pool(ids=np.arange(100, 120)), 10, 0.6, seed=3, parameters={})
+    left = [*range(102, 112), *range(114, 118)]
+    ids = [list(range(100, 112)), list(range(112, 118)), [118, 119], left]
+    assert seen == [(3, part) for part in ids]
+
+
+def test_a_pool_without_ids_has_positions_for_ids() -> None:
+    assert pool().ids.tolist() == list(range(20))
+    assert pool().take(np.array([7, 3])).ids.tolist() == [7, 3]
 
 
 def test_a_selector_that_chooses_by_group_is_told_how_many_of_each() -> None:

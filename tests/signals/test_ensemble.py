@@ -12,7 +12,7 @@ from winnow.signals.ensemble import memberships
 
 @pytest.mark.parametrize(("n", "models"), [(10, 10), (57, 10), (100, 30)])
 def test_every_example_is_left_out_by_three_models_of_each_ten(n: int, models: int) -> None:
-    member = memberships(n, models, 0)
+    member = memberships(np.arange(n), models, 0)
     assert member.shape == (models, n)
     left_out = 1 - member.reshape(models // 10, 10, n).astype(int)
     assert (left_out.sum(1) == 3).all()
@@ -23,16 +23,16 @@ def test_every_example_is_left_out_by_three_models_of_each_ten(n: int, models: i
 
 
 def test_blocks_and_seeds_draw_other_folds() -> None:
-    member = memberships(100, 20, 0)
+    member = memberships(np.arange(100), 20, 0)
     assert not np.array_equal(member[:10], member[10:])
-    assert np.array_equal(member[:10], memberships(100, 10, 0))
-    assert not np.array_equal(member, memberships(100, 20, 1))
+    assert np.array_equal(member[:10], memberships(np.arange(100), 10, 0))
+    assert not np.array_equal(member, memberships(np.arange(100), 20, 1))
 
 
 @pytest.mark.parametrize(("n", "models", "words"), [(50, 15, "multiple of 10"), (50, 5, "models"), (9, 10, "examples")])
 def test_what_cannot_be_divided_is_refused(n: int, models: int, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        memberships(n, models, 0)
+        memberships(np.arange(n), models, 0)
 
 
 def test_models_know_what_they_saw_better_than_what_they_did_not() -> None:
@@ -40,7 +40,7 @@ def test_models_know_what_they_saw_better_than_what_they_did_not() -> None:
     seen = wn.observe(source, "mlp", wn.Recipe(epochs=20, batch=16), 1, "ensemble", engine=Local(workers=1)).canonical()
     member = seen.arrays["ensemble_member"].astype(bool)
     correct = seen.arrays["ensemble_correct"]
-    assert np.array_equal(member, memberships(100, 10, 0).astype(bool))
+    assert np.array_equal(member, memberships(seen.ids, 10, 0).astype(bool))
     assert set(np.unique(correct)) == {0, 1}
     assert correct[member].mean() > 0.95
     assert 0.3 < correct[~member].mean() < 0.9

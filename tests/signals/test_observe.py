@@ -28,6 +28,11 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
     assert {name: values.shape for name, values in everything.arrays.items()} == {
         "logits": (2, 3, 60, 10),
         "losses": (2, 3, 60),
+        "probabilities": (2, 3, 60),
+        "margins": (2, 3, 60),
+        "correct": (2, 3, 60),
+        "errors": (2, 3, 60),
+        "predictions": (2, 60, 10),
         "embeddings": (60, 128),
         "embeddings_again": (60, 128),
         "gradients": (2, 60, 32),
@@ -76,7 +81,7 @@ def test_logits_and_losses_are_those_of_a_plain_training(everything: wn.Signals)
 
 def test_train_mode_keeps_what_training_computed() -> None:
     source = digits()
-    seen = wn.observe(source, "mlp", QUICK, 1, mode="train", engine=ONE).canonical()
+    seen = wn.observe(source, "mlp", QUICK, 1, "logits", mode="train", engine=ONE).canonical()
     twin = watch(source, "mlp", QUICK, 0)
     np.testing.assert_allclose(seen.logits[0], twin.during, rtol=1e-3, atol=2e-5)
     assert np.abs(seen.logits[0] - twin.after).max() > 0.01
@@ -110,12 +115,12 @@ def test_a_named_layer_can_be_asked_for() -> None:
 
 def test_seeds_differ_and_the_same_seed_gives_the_same_bits() -> None:
     first, again, other = (
-        wn.observe(digits(), "mlp", QUICK, [3, 5], seed=seed, engine=ONE).logits for seed in (0, 0, 1)
+        wn.observe(digits(), "mlp", QUICK, [3, 5], "logits", seed=seed, engine=ONE).logits for seed in (0, 0, 1)
     )
     assert first.tobytes() == again.tobytes()
     assert np.abs(first[0] - first[1]).max() > 0.01
     assert np.abs(first - other).max() > 0.01
-    alone = wn.observe(digits(), "mlp", QUICK, [5], engine=ONE).logits
+    alone = wn.observe(digits(), "mlp", QUICK, [5], "logits", engine=ONE).logits
     assert alone[0].tobytes() == first[1].tobytes()  # a seed does not depend on its company
 
 
@@ -187,7 +192,7 @@ def test_a_killed_observation_trains_only_what_is_missing(tmp_path: Path) -> Non
     resumed = wn.observe(digits(), "mlp", QUICK, 3, out=tmp_path / "run", engine=rest)
     assert rest.done == 2
     whole = wn.observe(digits(), "mlp", QUICK, 3, engine=ONE)
-    assert resumed.logits.tobytes() == whole.logits.tobytes()
+    assert resumed.losses.tobytes() == whole.losses.tobytes()
     nothing = Counting()
     wn.observe(digits(), "mlp", QUICK, 3, out=tmp_path / "run", engine=nothing)
     assert nothing.done == 0
@@ -226,10 +231,10 @@ def own_network() -> torch.nn.Module:
 def test_a_network_of_ones_own_with_dropout_is_observed_twice_alike(mode: str) -> None:
     module = own_network()
     before = [p.detach().clone() for p in module.parameters()]
-    first = wn.observe(digits(), module, QUICK, 1, mode=mode, engine=ONE).logits
+    first = wn.observe(digits(), module, QUICK, 1, "logits", mode=mode, engine=ONE).logits
     torch.rand(17)  # what the user draws in between has no say
-    second = wn.observe(digits(), module, QUICK, 1, mode=mode, engine=ONE).logits
-    made = wn.observe(digits(), own_network, QUICK, 1, mode=mode, engine=ONE).logits
+    second = wn.observe(digits(), module, QUICK, 1, "logits", mode=mode, engine=ONE).logits
+    made = wn.observe(digits(), own_network, QUICK, 1, "logits", mode=mode, engine=ONE).logits
     assert first.tobytes() == second.tobytes()
     assert made.shape == first.shape
     assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
@@ -240,16 +245,17 @@ def test_dropout_is_off_where_eval_mode_looks_and_on_where_training_does() -> No
         epochs=2, batch=16, lr=1e-12, weight_decay=0.0
     )  # weights stay: only dropout can tell epochs apart
     looked, trained = (
-        wn.observe(digits(), own_network(), still, 1, mode=mode, engine=ONE).logits[0] for mode in ("eval", "train")
+        wn.observe(digits(), own_network(), still, 1, "logits", mode=mode, engine=ONE).logits[0]
+        for mode in ("eval", "train")
     )
     np.testing.assert_allclose(looked[0], looked[1], atol=1e-6)
     assert np.abs(trained[0] - trained[1]).max() > 0.05
 
 
 def test_bfloat16_is_close_to_float32_and_not_the_same() -> None:
-    exact = wn.observe(digits(), "mlp", QUICK, 1, engine=ONE).logits
+    exact = wn.observe(digits(), "mlp", QUICK, 1, "logits", engine=ONE).logits
     recipe = wn.Recipe(epochs=3, batch=16, precision="bfloat16")
-    rounded = wn.observe(digits(), "mlp", recipe, 1, engine=ONE).logits
+    rounded = wn.observe(digits(), "mlp", recipe, 1, "logits", engine=ONE).logits
     assert rounded.dtype == np.float32
     assert 1e-6 < np.abs(rounded - exact).max() < 0.2
 

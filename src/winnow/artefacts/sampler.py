@@ -22,7 +22,7 @@ from ..core.errors import InputError
 from ..core.files import fingerprint
 from ..core.seeds import stream
 
-__all__ = ["DRAWS", "UNEVEN", "WeightedSampler", "epoch_order"]
+__all__ = ["DRAWS", "UNEVEN", "WeightedSampler", "epoch_order", "processes"]
 
 DRAWS = ("systematic", "independent")
 UNEVEN = ("keep", "repeat", "drop")
@@ -84,7 +84,7 @@ class WeightedSampler:
         self._positions = positions
         self._seed = checks.integer("seed", OWNER, seed, low=0)
         self._draw = checks.choice("draw", OWNER, draw, DRAWS)
-        self._replicas, self._rank = _processes(num_replicas, rank)
+        self._replicas, self._rank = processes(OWNER, num_replicas, rank)
         self._uneven = checks.choice("uneven", OWNER, uneven, UNEVEN)
         self._epoch = 0
         self._start = 0  # where the next iteration begins: above 0 only after load_state_dict
@@ -168,15 +168,15 @@ class WeightedSampler:
         return fingerprint(self._weights.tobytes(), self._draw)
 
 
-def _processes(num_replicas: int | None, rank: int | None) -> tuple[int, int]:
+def processes(owner: str, num_replicas: int | None, rank: int | None) -> tuple[int, int]:
     """The number of processes and the rank of this one."""
     if (num_replicas is None) != (rank is None):
         raise InputError(
-            f"{OWNER} needs num_replicas and rank together or neither; got num_replicas={num_replicas}, rank={rank}."
+            f"{owner} needs num_replicas and rank together or neither; got num_replicas={num_replicas}, rank={rank}."
         )
     if num_replicas is not None:
-        count = checks.integer("num_replicas", OWNER, num_replicas, low=1)
-        return count, checks.integer("rank", OWNER, rank, low=0, high=count - 1)
+        count = checks.integer("num_replicas", owner, num_replicas, low=1)
+        return count, checks.integer("rank", owner, rank, low=0, high=count - 1)
     torch = sys.modules.get("torch")  # if torch was never imported there is no process group
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
         return 1, 0

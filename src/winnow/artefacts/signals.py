@@ -3,6 +3,9 @@
 They are arrays by name; the example axis of each holds the same ids in the same order. The axes of each array are those
 registered for its signal (`core.registry.signal`), such as `seeds x epochs x examples x classes` for logits, and are
 saved with the arrays. `winnow methods` lists the signals.
+
+Losses, probabilities of the label, margins, correctness, EL2N errors and averaged predictions follow from logits: if
+they are not held, they are computed from the logits, so that every score works from either.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.layouts import Tensors
 from ..core.serialiser import Saved
+from .labelled_logits import DYNAMICS, LabelledLogits, first_averaged
 from .notebook_view import Shown
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
@@ -45,7 +49,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     classes
         Names of the classes.
     epochs
-        The epochs (counted from 1) after which `logits` and `losses` were recorded.
+        The epochs (counted from 1) of which `logits`, `losses` and the other dynamics were recorded.
     planned_epochs
         The number of epochs of the whole training, which "after 10 % of training" refers to.
     provenance
@@ -109,11 +113,12 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             recorded = values.shape[axes[name].index("epochs")] if "epochs" in axes[name] else len(self.epochs)
             if recorded != len(self.epochs):
                 raise InputError(f"{name} of signals has {recorded} epochs but epochs names {len(self.epochs)}.")
-        if "logits" in self.arrays and self.classes and self.arrays["logits"].shape[3] != len(self.classes):
-            raise InputError(
-                f"logits of signals must have {len(self.classes)} columns, one per class; got shape "
-                f"{self.arrays['logits'].shape}."
-            )
+        for name in ("logits", "predictions"):
+            if name in arrays and self.classes and arrays[name].shape[-1] != len(self.classes):
+                raise InputError(
+                    f"{name} of signals must have {len(self.classes)} columns, one per class; got shape "
+                    f"{arrays[name].shape}."
+                )
 
     def __len__(self) -> int:
         return int(self.ids.size)
@@ -123,25 +128,81 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return f"Signals({len(self)} examples: {held})"
 
     def __contains__(self, name: object) -> bool:
-        return name in self.arrays
+        return name in self.arrays or self._follows(name)
+
+    def _follows(self, name: object) -> bool:
+        """Whether an array follows from the logits held."""
+        labelled = self.task == "classification" and name in DYNAMICS
+        return "logits" in self.arrays and (labelled or name == "predictions")
+
+    def origin(self, name: str, owner: str = "this step") -> str:
+        """The name of the held array that gives this one: itself or `logits`; the error says how to observe it."""
+        if name in self.arrays:
+            return name
+        if self._follows(name):
+            return "logits"
+        signal = registry.signal_of(name)
+        how = (
+            "no registered signal gives it"
+            if signal is None
+            else f"Get it with wn.observe(..., want=({signal.name!r},))"
+        )
+        if signal is not None and "unlabelled" in signal.tasks and signal.when != "data":
+            how = "Get it with wn.embed(source, model)"
+        raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
-        """The array of that name; if it is missing, the error says how to observe it."""
-        if name not in self.arrays:
-            signal = registry.signal_of(name)
-            how = (
-                "no registered signal gives it"
-                if signal is None
-                else f"Get it with wn.observe(..., want=({signal.name!r},))"
-            )
-            if signal is not None and "unlabelled" in signal.tasks and signal.when != "data":
-                how = "Get it with wn.embed(source, model)"
-            raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
-        return self.arrays[name]
+        """The array of that name, as held or computed from the logits.
+
+        Parameters
+        ----------
+        name
+            Name of an array.
+        owner
+            Who asks, for the error.
+
+        Returns
+        -------
+        NDArray
+            With the axes of `axes_of`.
+
+        Raises
+        ------
+        NotDefinedError
+            If it is neither held nor follows from logits; the error says how to observe it.
+        """
+        if self.origin(name, owner) == name:
+            return self.arrays[name]
+        layout, (seeds, rows, *_) = registry.layout_of(name), self.logits.shape
+        if name == "predictions":
+            return np.stack([self._predictions(seed) for seed in range(seeds)]).astype(layout.dtype)
+        found = np.empty((seeds, rows, len(self)), dtype=layout.dtype)
+        for seed in range(seeds):
+            for row in range(rows):
+                found[seed, row] = self.after_epoch(name, seed, row)
+        return found
+
+    def after_epoch(self, name: str, seed: int, row: int) -> NDArray[Any]:
+        """One number per example: an array of the dynamics in one seed, after the epoch in that row of `epochs`.
+
+        Computed from logits in float64, if it is not held; so a score that reads one epoch computes one.
+        """
+        if self.origin(name) == name:
+            return np.asarray(self.arrays[name][seed, row])
+        return LabelledLogits(self.logits[seed, row], self.labels).array(name)
+
+    def _predictions(self, seed: int) -> NDArray[np.float64]:
+        """Mean of the predicted probabilities over the last half of the recorded epochs."""
+        rows = range(first_averaged(len(self.epochs)) - 1, len(self.epochs))
+        total = np.zeros(self.logits.shape[2:])
+        for row in rows:
+            total += LabelledLogits(self.logits[seed, row], None).predictions
+        return total / len(rows)
 
     def axes_of(self, name: str) -> tuple[str | int, ...]:
         """The axes of an array."""
-        return tuple((self.axes or {})[name])
+        known = self.axes or {}
+        return tuple(known[name] if name in known else registry.layout_of(name).axes)
 
     def example_axis(self, name: str) -> int:
         """The axis of an array that runs over examples."""

@@ -15,7 +15,22 @@ import typer
 from .. import __version__
 from ..core.errors import WinnowError
 from ..core.progress import shown
-from . import evaluate, explain, methods, narrow, observe, plan, proxy, prune, relabel, report, score, select, theory
+from . import (
+    evaluate,
+    explain,
+    methods,
+    narrow,
+    observe,
+    plan,
+    proxy,
+    prune,
+    relabel,
+    report,
+    score,
+    select,
+    theory,
+    train,
+)
 from .command import Group
 
 __all__ = ["app", "main"]
@@ -36,6 +51,7 @@ app = typer.Typer(
 )
 for add in (
     prune.prune,
+    train.train,
     plan.plan,
     observe.observe,
     score.score,

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import typer
 
 from . import options as o
 from .command import PlainCommand
-
-if TYPE_CHECKING:
-    from ..core.registration import Registration
 
 
 def register(app: typer.Typer) -> None:
@@ -25,9 +20,9 @@ def methods(as_json: o.Json = False) -> None:
     from ..artefacts import Table
     from ..core.registry import KINDS, listing
 
-    found: dict[str, list[Registration]] = {kind: list(listing(kind)) for kind in KINDS}
+    found = {kind: list(listing(kind)) for kind in KINDS}
     if as_json:
-        o.say_json({"methods": [_plain(entry) for entries in found.values() for entry in entries]})
+        o.say_json({"methods": [entry.as_dict() for entries in found.values() for entry in entries]})
         return
     for kind, entries in found.items():
         rows = [
@@ -42,26 +37,3 @@ def methods(as_json: o.Json = False) -> None:
         if not any(entry.needs for entry in entries):
             rows = [{key: value for key, value in row.items() if key != "needs"} for row in rows]
         typer.echo(f"{Table(tuple(rows))}\n")
-
-
-def _plain(entry: Registration) -> dict[str, Any]:
-    """Return the full entry, for JSON."""
-    from ..core.registration import Signal
-
-    cost = entry.cost_of({})
-    about = {
-        "kind": entry.kind,
-        "name": entry.name,
-        "needs": sorted(entry.needs),
-        "tasks": sorted(entry.tasks),
-        "paper": entry.paper,
-        "summary": entry.summary,
-        "parameters": entry.parameters,
-        "default_score": getattr(entry, "default_score", None),
-        "cost": {"time": cost.time, "memory": cost.memory},
-        "package": entry.package,
-    }
-    if isinstance(entry, Signal):
-        arrays = {name: {"axes": layout.axes, "dtype": layout.dtype} for name, layout in entry.arrays.items()}
-        about |= {"when": entry.when, "arrays": arrays}
-    return about

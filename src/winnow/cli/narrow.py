@@ -24,17 +24,6 @@ Examples:
 Load the file with `winnow.narrowing.restore`, which takes the wide network and the tensors of the file; the result
 trains like the wide network. With --fold, the file holds the weights of a plain network of the new widths.
 """
-HEADS = {
-    "first": "layer",
-    "before": "width",
-    "after": "now",
-    "order": "order",
-    "coordinates": "coordinates",
-    "dims": "dims",
-    "spread_kept": "spread kept",
-    "moment_error": "moment error",
-    "largest_count": "largest count",
-}
 EXAMPLE_ROWS = 256  # examples on which outputs are compared
 
 
@@ -80,10 +69,10 @@ def narrow(
     as_json: o.Json = False,
 ) -> None:
     """Make the hidden layers of a trained network narrower; --set passes options of the network, such as hidden."""
-    from ..artefacts import Table
     from ..methods.narrowing import fold as folded
     from ..methods.narrowing import narrow as narrowed
     from ..models import build
+    from ..models.weight_files import write_weights
 
     if out.suffix != ".safetensors":
         raise InputError(f"--out must end in .safetensors; got {out}.")
@@ -94,20 +83,12 @@ def narrow(
     directions: Any = int(dims) if dims.lstrip("-").isdigit() else None if dims == "all" else dims
     net = narrowed(wide, widths, order, layers=layers, dims=directions, dropout=dropout, example=example, seed=seed)
     certificate: Any = net.narrowed
-    _write(out, (folded(net) if fold else net).state_dict(), certificate.as_dict())
+    about = json.dumps(certificate.as_dict(), sort_keys=True)
+    write_weights(out, (folded(net) if fold else net).state_dict(), {"narrowed": about})
     if as_json:
         o.say_json({"weights": str(out), "folded": fold, **certificate.as_dict()})
         return
-    rows = [{HEADS[key]: row[key] for key in HEADS} for row in certificate.table()]
-    said = [str(Table(tuple(rows)))]
-    said += [f"left  {name or model}: {why}" for name, why in certificate.left.items()]
-    said.append(f"{certificate.parameters_before:,} parameters before, {certificate.parameters_after:,} now")
-    if certificate.output_change is not None:
-        said.append(
-            f"relative change of the outputs: {certificate.output_change:.3g}; with randomly chosen neurons: "
-            f"{certificate.random_change:.3g}"
-        )
-    typer.echo("\n".join([*said, f"weights  {out}"]))
+    typer.echo(f"{certificate.summary(model)}\nweights  {out}")
 
 
 def _widths(texts: list[str]) -> int | float | dict[str, int | float]:
@@ -143,13 +124,3 @@ def _example(what: str) -> Any:
 
     feed = Feed(open_source(what))
     return feed.inputs(np.arange(min(EXAMPLE_ROWS, len(feed))))
-
-
-def _write(path: Path, state: dict[str, Any], certificate: dict[str, Any]) -> None:
-    from safetensors.torch import save_file
-
-    from ..core.files import atomic
-
-    tensors = {name: value.contiguous() for name, value in state.items()}
-    with atomic(path) as part:
-        save_file(tensors, part, metadata={"narrowed": json.dumps(certificate, sort_keys=True)})

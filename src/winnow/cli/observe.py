@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@command("signals.observe_run:observe_run", EXAMPLES)
+@command("signals.observe:observe_run", EXAMPLES)
 def observe(
     call: Call,
     out: Annotated[Path, typer.Option(help="Run directory; the same command resumes there.")],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,6 +52,20 @@ def observed(run: Path) -> Signals:
     if not (run / "signals.safetensors").exists():
         raise NotFoundError(f"{run} holds no signals.safetensors; make one with winnow observe.")
     return Signals.load(run / "signals.safetensors")
+
+
+def stored(
+    run: Path, step: str, path: Path, make: Callable[[Signals], Any], key: Mapping[str, Any]
+) -> tuple[Any, Signals]:
+    """Make an artefact from what a run recorded and keep it in a file, as a step of the run; return the signals too."""
+    from ..core.run import Run
+
+    with Run.existing(run) as opened:
+        signals = observed(run)
+        start = time.perf_counter()
+        made = make(signals)
+        opened.put(step, made, time.perf_counter() - start, key=key, file=str(path.absolute()))
+    return made, signals
 
 
 def subsets(texts: list[str], option: str) -> tuple[dict[str, Subset], dict[str, dict[str, float]]]:

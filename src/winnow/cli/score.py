@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -31,15 +30,8 @@ def score(
     """Score what winnow observe recorded. Higher is harder."""
     import numpy as np
 
-    from ..core.run import Run
-
     path = out if out is not None else run / "scores" / f"{name}.parquet"
-    with Run.existing(run) as opened:
-        signals = o.observed(run)
-        start = time.perf_counter()
-        scores = call(name, signals)
-        seconds = time.perf_counter() - start
-        opened.put(f"score/{name}", scores, seconds, key=call.keywords, file=str(path.absolute()))
+    scores, _ = o.stored(run, f"score/{name}", path, lambda found: call(name, found), call.keywords)
     spread = np.quantile(scores.values, [0, 0.5, 1])
     if as_json:
         o.say_json(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -29,15 +28,8 @@ def select(
     as_json: o.Json = False,
 ) -> None:
     """Choose a subset from what winnow observe recorded."""
-    from ..core.run import Run
-
     path = out if out is not None else run / f"{name}.parquet"
-    with Run.existing(run) as opened:
-        signals = o.observed(run)
-        start = time.perf_counter()
-        subset = call(name, signals)
-        seconds = time.perf_counter() - start
-        opened.put(f"select/{path.stem}", subset, seconds, key=call.keywords, file=str(path.absolute()))
+    subset, signals = o.stored(run, f"select/{path.stem}", path, lambda found: call(name, found), call.keywords)
     if as_json:
         o.say_json(
             {"subset": str(path), "kept": len(subset), "of": len(signals), "certificate": dict(subset.certificate)}

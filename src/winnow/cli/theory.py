@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +13,7 @@ from .command import PlainCommand
 
 if TYPE_CHECKING:
     from ..methods.theory import Window
+    from ..methods.theory.curve_table import PolicyCurve
 
 EXAMPLES = """
 Examples:
@@ -28,7 +28,6 @@ Examples:
 """
 KEEP = 0.2  # small enough for the choice between hard and easy to matter
 TOP = 10.0
-FINE = 97  # points of a drawn line
 HEADS = {
     "alpha": "kept per dimension",
     "policy": "policy",
@@ -47,8 +46,6 @@ HEADS = {
     "R": "overlap with teacher (R)",
     "rho": "with probe (rho)",
 }
-Row = dict[str, Any]
-Limits = dict[str, Any]  # total= and smallest=, as the library takes them
 
 
 def register(app: typer.Typer) -> None:
@@ -103,7 +100,7 @@ def theory(
 ) -> None:
     """Solve the theory of pruning: the error of students trained on hard, easy or random examples."""
     from ..artefacts import Table
-    from ..methods.theory.advice import how_far_apart, what_it_teaches
+    from ..methods.theory.curve_table import curve_table
 
     if figure is not None:
         from ..report.theory_figure import file_format
@@ -115,40 +112,21 @@ def theory(
             "and --simulate."
         )
     alphas = _alphas(alpha, start, stop, points, total)
-    limits = {"total": total, "smallest": smallest}
-    curves = _curves(policy, window, keep, angle, limits)
-    rows = [_rows(curve, alphas, limits, information) for curve in curves]
+    limited = total is not None or smallest is not None
+    curves = _curves(policy, window, keep, angle, limited)
+    table = curve_table(alphas, curves, total=total, smallest=smallest, information=information)
     if simulate:
-        how = {"N": dimension, "draws": draws, "seed": seed, "workers": workers}
-        rows = [[_simulated(row, how) for row in some] for some in rows]
-    flat = [row for some in rows for row in some]
-    said = [what_it_teaches(flat)] if information else _advice(curves, rows, limits)
-    said += [how_far_apart(flat, dimension)] if simulate else []
+        table = table.simulated(dimension, draws=draws, seed=seed, workers=workers)
+    said = table.advice()
     if figure is not None:
-        _draw(curves, rows, alphas, limits, information, figure)
+        from ..report.theory_figure import draw_rows
+
+        draw_rows(table.lines(), figure, title=table.names()[1], value="information" if information else "error")
     if as_json:
-        o.say_json({"points": flat, "advice": said, "figure": None if figure is None else str(figure)})
+        o.say_json({"points": table.points, "advice": said, "figure": None if figure is None else str(figure)})
         return
-    shown = [{HEADS[key]: row[key] for key in HEADS if key in row} for row in flat]
+    shown = [{HEADS[key]: row[key] for key in HEADS if key in row} for row in table.points]
     typer.echo("\n\n".join([str(Table(tuple(shown))), *said, *([] if figure is None else [f"figure  {figure}"])]))
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """A requested curve; the policy "window" is the best window at each point, a keep of None the best fraction."""
-
-    policy: str | Window
-    keep: float | None
-    angle: float
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """Return the parts of its name; only those that tell curves apart are shown."""
-        probe = f"probe {self.angle:g}\N{DEGREE SIGN} off" if self.angle else "perfect probe"
-        if not isinstance(self.policy, str):
-            return f"window {self.policy.a:g} to {self.policy.b:g}", f"keep {self.policy.keep:.2g}", probe
-        kept = "best fraction" if self.keep is None else f"keep {self.keep:g}"
-        return ("best window" if self.policy == "window" else self.policy), kept, probe
 
 
 def _alphas(
@@ -171,24 +149,24 @@ def _alphas(
 
 
 def _curves(
-    policies: list[str] | None, window: str | None, keeps: list[str] | None, angles: list[float] | None, limits: Limits
-) -> list[_Curve]:
-    """Return every requested combination once."""
+    policies: list[str] | None, window: str | None, keeps: list[str] | None, angles: list[float] | None, limited: bool
+) -> list[PolicyCurve]:
+    """Return every requested combination."""
+    from ..methods.theory.curve_table import PolicyCurve
+
     if window is not None and policies and "window" not in policies:
         raise InputError("--window belongs to --policy window; give both or neither.")
     words = policies or ["hard" if window is None else "window"]
     found = [_window(window) if word == "window" else word for word in words]
     fractions: list[float | None] = [_keep(text) for text in keeps or ()]
-    bounded = any(limit is not None for limit in limits.values())
-    if bounded and None not in fractions:
+    if limited and None not in fractions:
         fractions.append(None)
-    asked = [
-        _Curve(policy, fraction, degrees)
+    return [
+        PolicyCurve(policy, fraction, degrees)
         for policy in found
         for fraction in fractions or [KEEP if isinstance(policy, str) else 1.0]
         for degrees in angles or [0.0]
     ]
-    return list(dict.fromkeys(asked))
 
 
 def _keep(text: str) -> float | None:
@@ -208,94 +186,3 @@ def _window(text: str | None) -> str | Window:
     except ValueError:
         raise InputError(f"--window must be two numbers as A,B, or best; got {text!r}.") from None
     return window(low, high)
-
-
-def _rows(curve: _Curve, alphas: list[float], limits: Limits, information: bool) -> list[Row]:
-    """Return one row per point, computed by the library."""
-    from ..methods.theory import Window, frontier, information_gain, learning_curve, optimal_window, solve
-
-    keeps: list[Any] = [curve.keep] * len(alphas)
-    if curve.keep is None:
-        policy: Any = curve.policy  # frontier checks the policy
-        keeps = frontier(alphas, angle=curve.angle, policy=policy, **limits).keep.tolist()
-    rows = []
-    ordinary = information_gain(alphas).nats if information else learning_curve(alphas).error
-    for alpha, keep, usual in zip(alphas, keeps, ordinary.tolist(), strict=True):
-        best = curve.policy == "window"
-        chosen = optimal_window(alpha, keep, curve.angle).policy if best else curve.policy
-        fraction = 1.0 if best else keep
-        ends = (chosen.a, chosen.b) if isinstance(chosen, Window) else (None, None)
-        row: Row = {"alpha": alpha, "policy": chosen if ends[0] is None else "window", "a": ends[0], "b": ends[1]}
-        if information:
-            told = information_gain(alpha, fraction, chosen)
-            row |= {"keep": keep if ends[0] is None else told.keep, "information": told.nats,
-                    "random_information": usual, "q": told.q, "R": told.R}  # fmt: skip
-        else:
-            got = solve(alpha, fraction, curve.angle, chosen)
-            row |= {"keep": got.keep, "angle": got.angle, "error": got.error, "random_error": usual,
-                    "kappa": got.kappa, "R": got.R, "rho": got.rho}  # fmt: skip
-        rows.append(row)
-    return rows
-
-
-def _simulated(row: Row, how: dict[str, Any]) -> Row:
-    from ..methods.theory import simulate, window
-
-    policy = window(row["a"], row["b"]) if row["policy"] == "window" else row["policy"]
-    keep = 1.0 if row["policy"] == "window" else row["keep"]
-    got = simulate(row["alpha"], keep, row["angle"], policy=policy, **how)
-    return {**row, "simulated_error": got.error, "standard_error": got.standard_error}
-
-
-def _advice(curves: list[_Curve], rows: list[list[Row]], limits: Limits) -> list[str]:
-    """Say for each angle which policy to use at every requested fraction, and the best fraction if requested."""
-    from ..methods.theory.advice import best_fraction, enough_of, which_to_keep
-
-    said = []
-    for angle in dict.fromkeys(curve.angle for curve in curves):
-        here = [(curve.keep, some) for curve, some in zip(curves, rows, strict=True) if curve.angle == angle]
-        given = [some[-1]["keep"] for keep, some in here if keep is not None]
-        free = [some[-1] for keep, some in here if keep is None]
-        fine = _fine([row["alpha"] for row in rows[0]])
-        said += [which_to_keep(keep, angle, fine) for keep in dict.fromkeys(given)]
-        if limits["total"] is not None:
-            said.append(enough_of(limits["total"], angle, limits["smallest"]))
-        elif free:
-            said.append(best_fraction(min(free, key=lambda row: float(row["error"]))))
-    return said
-
-
-def _fine(alphas: list[float]) -> list[float]:
-    """Return the same range with more points."""
-    import numpy as np
-
-    between = np.geomspace(alphas[0], alphas[-1], FINE).tolist() if len(alphas) > 1 else []
-    return sorted({*alphas, *between})
-
-
-def _draw(
-    curves: list[_Curve], rows: list[list[Row]], alphas: list[float], limits: Limits, information: bool, path: Path
-) -> None:
-    """Draw the figure: smooth lines, named by what differs between curves; simulated points as marks."""
-    from ..report.theory_figure import Line, PointMarks, draw_theory
-
-    value = "information" if information else "error"
-    told = [len({curve.parts[i] for curve in curves}) > 1 for i in range(3)]
-    differing = told if any(told) else [True, True, False]
-    fine = _fine(alphas)
-    usual = [row[value] for row in _rows(_Curve("random", 1.0, 0.0), fine, limits, information)]
-    lines, random = [], Line("random", fine, usual)
-    for curve, some in zip(curves, rows, strict=True):
-        marks = None
-        if "simulated_error" in some[0]:
-            marks = PointMarks(*([row[key] for row in some] for key in ("alpha", "simulated_error", "standard_error")))
-        if curve.policy == "random":
-            random = replace(random, marks=marks)
-            continue
-        slow = curve.keep is None and curve.policy == "window"  # two nested searches: seconds per point
-        dense = some if slow else _rows(curve, fine, limits, information)
-        name = ", ".join(part for part, shown in zip(curve.parts, differing, strict=True) if shown)
-        lines.append(Line(name, [row["alpha"] for row in dense], [row[value] for row in dense], marks))
-    common = ", ".join(part for part, shown in zip(curves[0].parts, differing, strict=True) if not shown)
-    axis = "information of one more example, nats" if information else "error on new data"
-    draw_theory(lines, path, reference=random, title=common, axis=axis)

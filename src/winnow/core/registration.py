@@ -52,8 +52,9 @@ class Cost:
     time
         Of a score or selector: `once` reads everything once and sorts, which takes negligible time; `n`, `n classes`
         and `n kept` grow with the number of examples, the latter two also with the number of classes or of kept
-        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `look` is a
-        forward pass per example, `gradient` a separate backward pass per example.
+        examples; `class^2` compares all examples within each class, `n^2` all with all. Of a signal: `once` costs
+        nothing beyond the training, `look` is a forward pass per example, `gradient` a separate backward pass per
+        example.
     memory
         How many copies of the arrays it needs are in memory at the peak, besides the signals themselves.
     """
@@ -157,6 +158,22 @@ class Registration:
         """Return the cost with these parameters and the defaults of all others."""
         return self.cost if isinstance(self.cost, Cost) else self.cost(**{**self.parameters, **parameters})
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is declared, as plain values."""
+        cost = self.cost_of({})
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "needs": sorted(self.needs),
+            "tasks": sorted(self.tasks),
+            "paper": self.paper,
+            "summary": self.summary,
+            "parameters": self.parameters,
+            "default_score": getattr(self, "default_score", None),
+            "cost": {"time": cost.time, "memory": cost.memory},
+            "package": self.package,
+        }
+
 
 @dataclass(frozen=True)
 class Method(Registration):
@@ -201,6 +218,11 @@ class Signal(Registration):
         """Whether every training gives its own arrays; otherwise only the first two do."""
         return any(layout.stacked for layout in self.arrays.values())
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything that is declared, with when it is computed and the shape of its arrays."""
+        arrays = {name: {"axes": layout.axes, "dtype": layout.dtype} for name, layout in self.arrays.items()}
+        return {**super().as_dict(), "when": self.when, "arrays": arrays}
+
     def made_up(
         self,
         sizes: Mapping[str, int],
@@ -213,7 +235,7 @@ class Signal(Registration):
         wanted = [name for name, shape in shapes.items() if all(shape)]
         if self.make_up is not None:
             made = self.make_up(sizes, labels, hardness, rng)
-            return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted}
+            return {name: np.asarray(made[name], dtype=self.arrays[name].dtype) for name in wanted if name in made}
         noise = {name: rng.random(shapes[name], dtype=np.float32) for name in wanted}
         return {name: _as_type(values, self.arrays[name].dtype) for name, values in noise.items()}
 

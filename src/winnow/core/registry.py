@@ -149,13 +149,14 @@ def signal(
     tasks
         The tasks for which it is defined.
     cost
-        `Cost("look")` for a forward pass per example, `Cost("gradient")` for a separate gradient per example.
+        `Cost("once")` for what a training computes anyway, `Cost("look")` for a forward pass per example,
+        `Cost("gradient")` for a separate gradient per example.
     paper
         Who proposed it, for the listing.
     make_up
         A function of sizes, labels, hardness and a random generator that makes plausible arrays, including the first
-        axis; noise of the declared shapes if not given. `winnow.testing` checks scores on these arrays: the higher the
-        hardness (0 to 1), the harder the example should look.
+        axis (arrays that the task lacks may be missing); noise of the declared shapes if not given. `winnow.testing`
+        checks scores on these arrays: the higher the hardness (0 to 1), the harder the example should look.
     """
     check_moment(when)
     layouts = {
@@ -270,11 +271,14 @@ def layout_of(array: str) -> ArrayLayout:
 
 
 def signal_of(array: str) -> Signal | None:
-    """Return the signal that gives an array, for `observe(want=)`; None if no registered signal does."""
+    """Return the signal that gives an array, for `observe(want=)`; None if no registered signal does.
+
+    One that costs nothing beyond the training comes first, then the one of the same name.
+    """
     known = cast(dict[str, Signal], _filled("signal"))
     name = array.removesuffix(AGAIN)
     given = [entry for entry in known.values() if name in entry.arrays]
-    return known[name] if known.get(name) in given else next(iter(given), None)
+    return min(given, key=lambda entry: (entry.cost_of({}) != ONCE, entry.name != name), default=None)
 
 
 def _layouts() -> dict[str, ArrayLayout]:

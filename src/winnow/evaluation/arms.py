@@ -15,7 +15,7 @@ from ..artefacts.study import Arm
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import file_name, plain
-from ..core.seeds import stream
+from ..core.seeds import drawn_first
 from .retrain import Training
 
 __all__ = ["FULL", "PlannedArm", "cost_of", "plan"]
@@ -166,9 +166,9 @@ def _names(word: str, sizes: set[int], total: int) -> dict[int, str]:
 
 
 def _draw(source: Source, size: int, seed: int, number: int) -> Subset:
-    """Draw a new random subset, in canonical order, so that the order of the source does not matter."""
-    rng = stream(seed, "random arm", size, number)
-    return Subset(source.ids[source.order[rng.choice(len(source), size, replace=False)]])
+    """Draw a random subset; a smaller one of the same seed and number is part of a larger one."""
+    ids = source.ids[source.order]
+    return Subset(ids[drawn_first(seed, ("random arm", number), ids, size)])
 
 
 def cost_of(owner: str, name: str, stages: object) -> dict[str, float]:

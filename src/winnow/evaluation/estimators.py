@@ -42,8 +42,10 @@ def describe(model: Any) -> Any:
     return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
 
 
-def check(source: Source, model: Any, *, recipe: object, match_iterations: float, by_weight: bool) -> None:
-    """Raise if the requested study cannot be made with this estimator.
+def check(
+    source: Source, model: Any, *, recipe: object, match_iterations: float, by_weight: bool, owner: str = "evaluate"
+) -> None:
+    """Raise if what is requested cannot be done with this estimator.
 
     Parameters
     ----------
@@ -55,23 +57,25 @@ def check(source: Source, model: Any, *, recipe: object, match_iterations: float
         As given to `evaluate`; both are about steps, which an estimator does not have.
     by_weight
         Whether weights will be passed to its `fit`.
+    owner
+        Who asks, for the messages.
     """
     from sklearn.base import is_classifier, is_regressor
     from sklearn.utils.validation import has_fit_parameter
 
     name = type(model).__name__
     if not (is_classifier if source.task == "classification" else is_regressor)(model):
-        raise InputError(f"model of evaluate must be an estimator for {source.task}; got {name}.")
+        raise InputError(f"model of {owner} must be an estimator for {source.task}; got {name}.")
     if source.task == "classification" and not any(
         hasattr(model, way) for way in ("predict_proba", "decision_function")
     ):
-        raise InputError(f"model of evaluate must have predict_proba or decision_function; {name} has neither.")
+        raise InputError(f"model of {owner} must have predict_proba or decision_function; {name} has neither.")
     if recipe is not None or match_iterations > 0:
         which = "match_iterations" if recipe is None else "recipe"
-        raise InputError(f"{which} of evaluate is for networks, which train step by step; {name} does not.")
+        raise InputError(f"{which} of {owner} is for networks, which train step by step; {name} does not.")
     if by_weight and not has_fit_parameter(model, "sample_weight"):
         raise InputError(
-            f"model of evaluate must take sample_weight in fit to train on weighted subsets, and {name} does not; use "
+            f"model of {owner} must take sample_weight in fit to train on weighted subsets, and {name} does not; use "
             "weighting='draw'."
         )
 

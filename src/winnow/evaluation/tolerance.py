@@ -1,30 +1,41 @@
-"""The smallest fraction that stays within a tolerance, found by a short search on validation data.
+"""The smallest subset that stays within a tolerance, found by testing a fixed sequence of sizes from large to small.
 
-The full data and each tried fraction are trained with the same seeds. With q_si the quality of the model of
-seed s on validation example i (right or wrong; for regression see `retrain`), d_si = q_si(full) -
-q_si(subset), S seeds and n examples, the loss is D = mean of d_si, and its upper confidence limit
+**The sequence.** The fractions are fixed before anything is measured: 0.8, 0.64, 0.51, ..., each four fifths of the
+one before. At each, one subset is chosen, and it passes if an upper limit of its loss (`loss_limit`) is within the
+tolerance. The search goes on to the next smaller one after a pass and ends at the first that does not pass. The
+smallest that passed is the result.
 
-    U = D + sqrt( (t se_seeds)^2 + (z se_examples)^2 )
-    se_seeds    = sd over s of (mean over i of d_si) / sqrt(S)
-    se_examples = sd over i of (mean over s of d_si) / sqrt(n)
+**Why each test may use the full level.** Let k be the first size of the sequence whose true loss exceeds the
+tolerance. A wrong claim needs a pass at k or below, and nothing below k is reached without a pass at k. So the search
+is wrong only if the one test at k is, which has probability at most 1 - confidence: no correction for the number of
+sizes, and it does not matter that the tests share seeds, examples and reference, nor whether losses grow steadily as
+less is kept.
 
-with t and z the one-sided quantiles of Student's distribution (S - 1 degrees of freedom) and of the normal one.
-The first term is the variation from training, the second that from the validation set; noise of seed and example
-together enters both, so the sum is conservative. For right and wrong, one example lost and one gained are added to
-se_examples, so that agreement on a few examples does not count as certainty.
+**Where to look** (`largest`) may be chosen freely from anything except these measurements, such as the forecast of a
+plan from pilots on the training data: the argument above holds for any sequence that is fixed before validation data
+are used. A start that is too small can waste the search, since everything is kept if the first size fails, but it
+cannot make a claim wrong. Geometric steps keep the total small: all subsets together cost less than 4 trainings on
+everything per seed, and most of it at sizes that a smaller result has to pass anyway.
 
-A fraction holds if U <= tolerance. Several fractions are tried and the smallest that holds is taken, which favours
-lucky ones; each limit is therefore taken at confidence 1 - (1 - confidence) / probes (Bonferroni), and the stated
-confidence is that of the whole search.
+**Adding seeds.** A size is tested with a few seeds first, and with more, up to a fixed maximum, only if that may
+decide it. Looking several times at level 1 - confidence would be wrong too often. So the looks are at fixed numbers
+of seeds S_1 < ... < S_L, and the error allowed is divided among them: up to look j
 
-`loss_curve.fit` suggests the next fraction, between the largest that failed and the smallest that held. The result is
-always a fraction that was measured.
+    (1 - confidence) (S_j / S_L)^2
+
+is spent, and each look gets what that adds (alpha spending). P(pass at some look) <= sum of P(pass at look j) = 1 -
+confidence by the union bound, whatever rule decides whether to look again, because stopping earlier only removes
+chances to pass. That rule is: stop if the forecast limit at S_L, with the loss lower than now by one standard error
+of what the further seeds may change, is still above the tolerance.
+
+**The claim** is about this subset, this model and this recipe: the expected metric over seeds and over examples like
+the validation examples is at most `tolerance` below that of the reference, all of `source`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -35,37 +46,51 @@ from ..artefacts import Source, Subset
 from ..core import checks
 from ..core.errors import InputError
 from ..core.run import Run
-from ..core.seeds import several as seeds_from
 from ..engines import Engine, engine_of
 from ..training import Recipe
 from ..training.recipe import recipe_of
+from .estimators import check as check_estimator
+from .estimators import is_estimator
 from .evaluate import network_of
-from .loss_curve import fit
+from .loss_limit import PairedLoss
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exam, trainable
 
-__all__ = ["Probe", "Search", "smallest_within", "upper_limit"]
+__all__ = ["Look", "Search", "fractions", "looks", "smallest_within"]
 
 OWNER = "the search within a tolerance"
-CLOSE = 1.15  # if the ends of the bracket differ by less than this factor, another round of trainings is not worth it
-FIRST = 0.5
+RATIO = 0.8  # of one fraction to the one before
+LOOKS = 2  # at most, per size
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One tried fraction: what it kept, the mean loss, its upper limit, and whether that is within tolerance."""
+class Look:
+    """One look at one size.
+
+    Parameters
+    ----------
+    fraction, size
+        What the subset keeps.
+    seeds
+        Number of seeds it was trained with so far.
+    confidence
+        Confidence of this limit, by alpha spending.
+    value
+        Its metric, mean over seeds.
+    loss, upper
+        The mean loss, and its upper limit.
+    holds
+        Whether the limit is within the tolerance.
+    """
 
     fraction: float
     size: int
+    seeds: int
+    confidence: float
     value: float
     loss: float
     upper: float
     holds: bool
-
-
-def smallest_holding(found: Iterable[Probe]) -> Probe | None:
-    """The smallest fraction that held, if any did."""
-    return min((probe for probe in found if probe.holds), key=lambda probe: probe.size, default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,79 +103,87 @@ class Search:
         The smallest fraction that held; 1 if none did.
     subset
         Its examples; None if none held and everything is kept.
-    probes
-        All measurements, in the order tried.
+    looks
+        All looks, in order.
+    sequence
+        The fractions that were to be tested, in order; the search ends at the first that does not hold.
     tolerance, confidence
         The arguments.
     metric
         `accuracy` or `r2`.
+    reference
+        What losses are measured against, in words.
     full_size
-        The number of examples in the full data, without the validation examples.
+        The number of examples of the reference.
     full_value
-        The metric of the full data on the validation set, mean over seeds.
+        The metric of the reference on the validation set, mean over seeds; None if nothing could be tested.
     validation
         Number of validation examples.
     seeds
-        The seeds of the trainings of each fraction.
-    looks
-        The number of fractions that the limits are corrected for.
+        The numbers of seeds at which a size is looked at.
     """
 
     keep: float
     subset: Subset | None
-    probes: tuple[Probe, ...]
+    looks: tuple[Look, ...]
+    sequence: tuple[float, ...]
     tolerance: float
     confidence: float
     metric: str
+    reference: str
     full_size: int
-    full_value: float
+    full_value: float | None
     validation: int
     seeds: tuple[int, ...]
-    looks: int
     settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def winner(self) -> Look | None:
+        """The last look that held: the smallest size that did."""
+        return next((look for look in reversed(self.looks) if look.holds), None)
 
     @property
     def sentence(self) -> str:
         """The result as a sentence."""
-        sure = f"{100 * self.confidence:g} % confidence"
-        basis = f"on {self.validation} validation examples over {len(self.seeds)} seeds"
-        full = f"the {self.metric} of all {self.full_size} training examples"
-        within = f"stays within {self.tolerance:g} of {full} {basis} with {sure}"
+        sure = f"with {100 * self.confidence:g} % confidence"
+        tried = len({look.size for look in self.looks})
+        within = f"stays within {self.tolerance:g} of the {self.metric} of {self.reference}"
         won = self.winner
         if won is not None:
             return (
-                f"{won.fraction:.3g} is the smallest of {len(self.probes)} fractions tried that {within}; "
-                f"it loses {won.loss:.4g}, at most {won.upper:.4g}."
+                f"{won.fraction:.3g} is the smallest of {tried} fractions tried that {within} on {self.validation} "
+                f"validation examples over {won.seeds} seeds {sure}; it loses {won.loss:.4g}, at most {won.upper:.4g}."
             )
-        nearest = min(self.probes, key=lambda probe: probe.upper, default=None)
-        why = (
-            ""
-            if nearest is None
-            else (f"; the closest, {nearest.fraction:.3g}, loses {nearest.loss:.4g}, at most {nearest.upper:.4g}")
+        if not self.looks:
+            return f"No subset of {self.reference} is small enough to test and large enough to train on. All is kept."
+        last = self.looks[-1]
+        why = f"{last.fraction:.3g}, the largest fraction tried, loses {last.loss:.4g}, at most {last.upper:.4g}"
+        if last.loss < self.tolerance:
+            # The width of the limit falls about as the square root of the number of examples.
+            needed = self.validation * ((last.upper - last.loss) / (self.tolerance - last.loss)) ** 2
+            why += f" (about {math.ceil(needed):,} validation examples might show that it holds)"
+        return (
+            f"No fraction was shown to hold: none {within} on {self.validation} validation examples {sure}. {why}. "
+            "Everything is kept."
         )
-        return f"None of the {len(self.probes)} fractions tried {within}{why}. Everything is kept."
-
-    @property
-    def winner(self) -> Probe | None:
-        """The smallest fraction that held."""
-        return smallest_holding(self.probes)
 
     def certificate(self) -> dict[str, Any]:
-        """Return what was requested and measured, as JSON-like values."""
+        """Return what was requested and measured, every look of it, as JSON-like values."""
         return {
             "claim": self.sentence,
             "holds": self.subset is not None,
             "metric": self.metric,
             "tolerance": self.tolerance,
             "confidence": self.confidence,
-            "correction": f"one-sided limits, each at confidence 1 - {1 - self.confidence:.6g} / {self.looks} "
-            f"(Bonferroni), because up to {self.looks} fractions are tried and the smallest that holds "
-            "is taken",
+            "rule": "one-sided limits over seeds and validation examples; a fixed sequence of sizes from large to "
+            "small, each tested at the full confidence, ended by the first that does not hold; the error allowed "
+            f"at a size is divided among looks at {', '.join(map(str, self.seeds))} seeds (alpha spending)",
+            "sequence": list(self.sequence),
+            "reference": self.reference,
             "full_size": self.full_size,
             "full_value": self.full_value,
             "validation_examples": self.validation,
-            "seeds": list(self.seeds),
-            "measured": [asdict(probe) for probe in self.probes],
+            "measured": [asdict(look) for look in self.looks],
             **self.settings,
         }
 
@@ -165,10 +198,12 @@ def smallest_within(
     model: Any = "auto",
     recipe: Recipe | None = None,
     seeds: int = 5,
+    most: int = 12,
     confidence: float = 0.95,
-    probes: int = 6,
+    largest: float = 0.8,
     smallest: float = 0.05,
     match_iterations: float = 0.0,
+    reference: str | None = None,
     seed: int = 0,
     engine: Engine | None = None,
 ) -> Search:
@@ -179,27 +214,27 @@ def smallest_within(
     tolerance
         How much of the metric may be lost, as a number: 0.005 is half a point of accuracy.
     choose
-        Returns the subset for a fraction of the source.
+        Returns the subset for a fraction of the source. It is trained with its weights and soft targets, if it has any.
     source
-        The training data, without the validation examples.
+        The training data, without the validation examples; all of it is the reference.
     validation
         Held-out examples to measure on; never the test set.
     run
         Where finished trainings are stored.
     model, recipe
-        What to train and how.
-    seeds
-        The number of trainings per fraction, or their seeds; at least two.
+        What to train and how: a network, or a scikit-learn estimator, which has no recipe.
+    seeds, most
+        The number of trainings of a size at the first look and at the last; at least two.
     confidence
         Confidence of the claim that the loss is within the tolerance.
-    probes
-        The maximum number of fractions to try.
-    smallest
-        The smallest fraction to try.
+    largest, smallest
+        The fractions where the sequence begins and ends.
     match_iterations
         As for `evaluate`.
+    reference
+        The source in words, for the claim.
     seed
-        Seed of everything random, together with `seeds`.
+        Seed of everything random, together with the numbers of the trainings.
     engine
         Where trainings run.
 
@@ -213,127 +248,156 @@ def smallest_within(
     measured_on = exam("validation", OWNER, source, validation)
     if len(measured_on) < 2:
         raise InputError(f"validation of {OWNER} must have at least 2 examples; got {len(measured_on)}.")
-    numbers = seeds_from(OWNER, seeds, low=2)
+    checks.integer("seeds", OWNER, seeds, low=2)
+    checks.integer("most", OWNER, most, low=seeds)
     checks.number("confidence", OWNER, confidence, low=0.5, high=1, open_high=True)
-    checks.integer("probes", OWNER, probes, low=1)
-    checks.number("smallest", OWNER, smallest, low=0, high=1, open_low=True, open_high=True)
+    checks.number("largest", OWNER, largest, low=0, high=1, open_low=True, open_high=True)
+    checks.number("smallest", OWNER, smallest, low=0, high=largest, open_low=True)
     checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
+    network = model
+    if is_estimator(model):
+        check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False, owner=OWNER)
+    else:
+        network = network_of(source, model)
     protocol = Protocol(
         source,
         (measured_on,),
-        network_of(source, model),
+        network,
         recipe_of(OWNER, recipe),
         float(match_iterations),
         seed,
         "search",
         keep_examples=True,
     )
-    ask = _Asker(protocol, tuple(numbers), run, engine_of(OWNER, engine), tolerance, 1 - (1 - confidence) / probes)
-    full = ask.qualities("full", Subset(source.ids), "full")
-    found, chosen = _probe(ask, choose, full, probes, max(smallest, 2 / len(source)))
-    won = smallest_holding(found)
+    trainer = _Trainer(protocol, run, engine_of(OWNER, engine))
+    stops = looks(seeds, most)
+    if is_estimator(model) and trainer.repeats(seeds):
+        stops = (seeds,)  # the seed changes nothing, so there is one look
+    sequence = fractions(largest, max(smallest, 2 / len(source)))
+    found, chosen = _descend(trainer, choose, sequence, stops, tolerance, confidence)
     return Search(
-        keep=1.0 if won is None else won.fraction,
-        subset=None if won is None else chosen[won.size],
-        probes=tuple(found),
+        keep=1.0 if chosen is None else len(chosen) / len(source),
+        subset=chosen,
+        looks=tuple(found),
+        sequence=sequence,
         tolerance=tolerance,
         confidence=confidence,
         metric="accuracy" if source.task == "classification" else "r2",
+        reference=reference or f"all {len(source)} training examples",
         full_size=len(source),
-        full_value=float(full.mean()),
+        full_value=float(trainer.full.mean()) if found else None,
         validation=len(measured_on),
-        seeds=tuple(numbers),
-        looks=probes,
+        seeds=stops,
         settings={"match_iterations": float(match_iterations)},
     )
 
 
-def upper_limit(differences: NDArray[np.float64], confidence: float, *, binary: bool) -> tuple[float, float]:
-    """Return the mean of the differences (seeds x examples) and its one-sided upper limit, by the module's formula.
+def fractions(largest: float, smallest: float) -> tuple[float, ...]:
+    """Return the sequence to test: geometric, ending at the smallest.
 
-    Parameters
-    ----------
-    differences
-        The loss of each example under each seed.
-    confidence
-        Confidence of this one limit.
-    binary
-        Whether examples are right or wrong, so that one lost and one gained are added.
+    >>> [round(fraction, 3) for fraction in fractions(0.8, 0.3)]
+    [0.8, 0.64, 0.512, 0.41, 0.328, 0.3]
     """
-    from scipy import stats
-
-    seeds, examples = differences.shape
-    centre = float(differences.mean())
-    by_seed, by_example = differences.mean(1), differences.mean(0)
-    if binary:
-        by_example = np.append(by_example, [1.0, -1.0])
-    luck = stats.t.ppf(confidence, seeds - 1) * by_seed.std(ddof=1) / math.sqrt(seeds)
-    sampling = stats.norm.ppf(confidence) * by_example.std(ddof=1) / math.sqrt(examples)
-    return centre, centre + float(math.hypot(luck, sampling))
+    steps = [largest]
+    while steps[-1] * RATIO > smallest:
+        steps.append(steps[-1] * RATIO)
+    return tuple(steps) if steps[-1] <= smallest else (*steps, smallest)
 
 
-@dataclass(frozen=True)
-class _Asker:
-    """Trains on a subset with every seed and compares it with the full data."""
+def looks(seeds: int, most: int) -> tuple[int, ...]:
+    """Return the numbers of seeds at which a size is looked at.
 
-    protocol: Protocol
-    seeds: tuple[int, ...]
-    run: Run
-    engine: Engine
-    tolerance: float
-    confidence: float
-
-    def qualities(self, arm: str, subset: Subset, folder: str) -> NDArray[np.float64]:
-        """Quality of each validation example with each seed."""
-        trainings = [Training(arm, subset, number, f"search/{folder}") for number in self.seeds]
-        results = retrain_all(self.run, self.engine, self.protocol, trainings, f"trying {arm}")
-        return np.array([result.marks[0].examples for result in results], dtype=np.float64)
-
-    def probe(self, fraction: float, subset: Subset, full: NDArray[np.float64]) -> Probe:
-        """Whether a subset holds."""
-        size = len(subset)
-        ours = self.qualities(f"{fraction:.3g}", subset, f"size-{size}")
-        loss, upper = upper_limit(full - ours, self.confidence, binary=self.protocol.source.task == "classification")
-        return Probe(
-            size / len(self.protocol.source), size, float(ours.mean()), loss, upper, bool(upper <= self.tolerance)
-        )
+    >>> looks(5, 12)
+    (5, 12)
+    """
+    return tuple(sorted({round(count) for count in np.geomspace(seeds, most, LOOKS)}))
 
 
-def _probe(
-    ask: _Asker, choose: Callable[[float], Subset], full: NDArray[np.float64], probes: int, smallest: float
-) -> tuple[list[Probe], dict[int, Subset]]:
-    """Try fractions until the bracket is close or the probes are used up."""
-    found: list[Probe] = []
-    chosen: dict[int, Subset] = {}
-    while len(found) < probes:
-        fraction = next_fraction(found, ask.tolerance, smallest)
-        if fraction is None:
-            break
+def levels(stops: Sequence[int], confidence: float) -> list[float]:
+    """Return the confidence of each look, by alpha spending: see the module."""
+    spent = (1 - confidence) * np.square(np.array(stops) / stops[-1])
+    return [float(1 - part) for part in np.diff(spent, prepend=0.0)]
+
+
+class _Trainer:
+    """Trains the reference and subsets with the same seeds, each once, and holds the qualities (seeds x examples)."""
+
+    def __init__(self, protocol: Protocol, run: Run, engine: Engine) -> None:
+        self.protocol, self._run, self._engine = protocol, run, engine
+        self._full = Subset(protocol.source.ids)
+        self._held: dict[int, list[tuple[float, ...]]] = {}
+
+    @property
+    def full(self) -> NDArray[np.float64]:
+        """Qualities of the reference, as far as trained."""
+        return np.array(self._held[len(self._full)], dtype=np.float64)
+
+    def pair(self, subset: Subset, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the qualities of the reference and of a subset under the first seeds; trains what is missing."""
+        wanted = []
+        for one in (self._full, subset):
+            size = len(one)
+            arm = "full" if one is self._full else f"{size / len(self._full):.3g}"
+            folder = "search/full" if one is self._full else f"search/size-{size}"
+            held = self._held.setdefault(size, [])
+            wanted += [Training(arm, one, number, folder) for number in range(len(held), count)]
+        results = retrain_all(self._run, self._engine, self.protocol, wanted, f"trying {len(subset)} examples")
+        for training, result in zip(wanted, results, strict=True):
+            self._held[len(training.subset)].append(result.marks[0].examples)
+        ours, theirs = (np.array(self._held[len(one)][:count], dtype=np.float64) for one in (self._full, subset))
+        return ours, theirs
+
+    def repeats(self, count: int) -> bool:
+        """Whether different seeds give the same reference, as far as the validation examples show."""
+        qualities, _ = self.pair(self._full, count)
+        return bool((qualities == qualities[0]).all())
+
+    def check(self, subset: Subset) -> None:
+        """Raise if the subset is not of this source, or cannot be trained on."""
+        source, model = self.protocol.source, self.protocol.model
+        subset.indices(source)
+        if is_estimator(model):
+            check_estimator(source, model, recipe=None, match_iterations=0, by_weight=subset.weighted, owner=OWNER)
+
+
+def _descend(
+    trainer: _Trainer,
+    choose: Callable[[float], Subset],
+    sequence: Sequence[float],
+    stops: Sequence[int],
+    tolerance: float,
+    confidence: float,
+) -> tuple[list[Look], Subset | None]:
+    """Test the sizes of the sequence until one does not hold; return all looks and the smallest subset that held."""
+    found: list[Look] = []
+    best, size = None, len(trainer.protocol.source)
+    for fraction in sequence:
         subset = choose(fraction)
-        subset.indices(ask.protocol.source)  # raises for ids that are not the source's
-        if len(subset) in chosen or len(subset) < 2 or len(subset) >= len(ask.protocol.source):
-            break  # sizes are whole numbers, and none is left in between
-        chosen[len(subset)] = subset
-        found.append(ask.probe(fraction, subset, full))
-    return found, chosen
+        trainer.check(subset)
+        if not 2 <= len(subset) < size:
+            continue  # sizes are whole numbers: this one has been tested, or cannot be trained on
+        size = len(subset)
+        found += _look(trainer, subset, stops, tolerance, confidence)
+        if not found[-1].holds:
+            break
+        best = subset
+    return found, best
 
 
-def next_fraction(found: list[Probe], tolerance: float, smallest: float) -> float | None:
-    """Return the fraction to try next, or None if another is not worth trying."""
-    high = min((probe.fraction for probe in found if probe.holds), default=1.0)
-    low = max((probe.fraction for probe in found if not probe.holds), default=None)
-    floor = smallest if low is None else low
-    if high / floor < CLOSE:
-        return None
-    if not found:
-        return FIRST if smallest < FIRST else math.sqrt(smallest)
-    # The limit, not the loss, must be within the tolerance, so leave room for its distance from the loss.
-    margin = float(np.mean([probe.upper - probe.loss for probe in found]))
-    curve = fit([probe.fraction for probe in found], [probe.loss for probe in found])
-    wanted = curve.fraction(tolerance - margin)
-    width = math.log(high / floor)
-    # Stay away from ends that are known; the smallest fraction itself may be tried if it has not been.
-
-    lowest = math.log(floor) + (0.0 if low is None else 0.2 * width)
-    highest = math.log(high) - 0.2 * width
-    return math.exp(min(max(math.log(max(wanted, 1e-9)), lowest), highest))
+def _look(trainer: _Trainer, subset: Subset, stops: Sequence[int], tolerance: float, confidence: float) -> list[Look]:
+    """Look at one size with more and more seeds, until it holds, cannot hold any more, or the looks are used up."""
+    source = trainer.protocol.source
+    shares = levels(stops, confidence)
+    made = []
+    for count, level in zip(stops, shares, strict=True):
+        full, ours = trainer.pair(subset, count)
+        paired = PairedLoss.of(full - ours, binary=source.task == "classification")
+        upper = paired.upper(level)
+        holds = bool(upper <= tolerance)
+        made.append(
+            Look(len(subset) / len(source), len(subset), count, level, float(ours.mean()), paired.loss, upper, holds)
+        )
+        change = math.sqrt(paired.seed_variance * (1 / count - 1 / stops[-1]))
+        if holds or paired.upper(shares[-1], seeds=stops[-1]) - change > tolerance:
+            break
+    return made

@@ -1,4 +1,4 @@
-"""Trained weights from a file: safetensors, or a torch file read with `weights_only=True`. Never pickle."""
+"""Files of trained weights: safetensors, or for reading a torch file with `weights_only=True`. Never pickle."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from ..core.errors import DataError, InputError, NotFoundError
+from ..core.files import atomic
 
-__all__ = ["load_weights", "read_weights"]
+__all__ = ["load_weights", "read_weights", "write_weights"]
 
 
 def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
@@ -48,6 +49,14 @@ def read_weights(path: str | Path, name: str) -> dict[str, torch.Tensor]:
     """Read tensors by name from a file of weights for the network `name`."""
     file = _path(path, name)
     return _unwrapped(_read(file), file)
+
+
+def write_weights(path: Path, state: Mapping[str, torch.Tensor], metadata: Mapping[str, str]) -> None:
+    """Write tensors by name and text about them as safetensors."""
+    from safetensors.torch import save_file
+
+    with atomic(path) as part:
+        save_file({name: value.contiguous() for name, value in state.items()}, part, metadata=dict(metadata))
 
 
 def _path(path: str | Path, name: str) -> Path:

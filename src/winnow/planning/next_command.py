@@ -7,7 +7,7 @@ from typing import Any
 
 from ..artefacts import Source
 from ..engines import Engine
-from ..pruning.auto import choose_method
+from ..pruning.auto import automatic
 from ..training.recipe import Recipe
 from .resources import estimate
 
@@ -32,10 +32,7 @@ class Options:
         """The method for a policy, and its option on the command line."""
         if self.method != "auto" or policy == "random":
             return (self.method if self.method != "auto" else "random"), ""
-        early = max(1, round(0.1 * self.recipe.epochs)) * self.recipe.batches(len(self.source))
-        near = min(keep, 0.49) if policy == "window" else max(keep, 0.5)  # auto ranks from a half on, covers below
-        name = choose_method(self.source.task, near, self.recipe.epochs, early).name
-        return (f"{name}+rank", " --set policy=easy") if policy == "easy" else (name, "")
+        return ("aum+rank", " --set policy=easy") if policy == "easy" else (automatic(self.source, keep).name, "")
 
     def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
         """The command to run, with only the options that differ from the defaults."""

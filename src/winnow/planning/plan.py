@@ -29,7 +29,7 @@ from ..engines.local import Where
 from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
 from ..models.identity import Model
-from ..pruning.auto import choose_method
+from ..pruning.auto import automatic
 from ..pruning.resolved_request import MethodName
 from ..selectors.method_string import parse_method
 from ..sources.openable import Data
@@ -215,8 +215,7 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
         "regression": "the target is a number, and the theory of pruning covers classification only",
         "unlabelled": "there are no labels, and the theory of pruning covers classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
-    early = max(1, round(0.1 * options.recipe.epochs)) * options.recipe.batches(len(source))
-    chosen = choose_method(source.task, None, options.recipe.epochs, early)
+    chosen = automatic(source, None)
     method = chosen.name if options.method == "auto" else options.method
     advice = [f"No forecast: {why}."]
     advice += [f"Suggested method: {method} ({chosen.why})."] if options.method == "auto" else []

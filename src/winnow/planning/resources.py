@@ -42,7 +42,7 @@ START = 5.0  # seconds a worker needs to import torch
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
 HEADER, TABLE, RECORD = 580, 1500, 120  # bytes of a signals file, a table and a step record, besides the numbers
-ORIGIN = 2750  # bytes of provenance in a subset, for its scores and for its signals each
+ORIGIN = 2750  # bytes of provenance in a table, for each thing it was made from: signals, scores
 DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 
 
@@ -196,9 +196,9 @@ def estimate(
 
 def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     """Seconds of all jobs by what they do, and seconds from start to end."""
-    n, passes = counts.n, counts.watched + (not counts.watched and counts.embedded)
+    n = counts.n
     seeds = {
-        "making ready": passes * n * pace.ready,
+        "making ready": _passes(counts) * n * pace.ready,
         "training": counts.watched * counts.epochs * n * pace.step,
         "recording": counts.watched * counts.epochs * n * pace.look if counts.dynamics else 0.0,
         **_signals(counts, pace),
@@ -209,6 +209,11 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     for jobs, seconds in ((counts.watched or 1, sum(seeds.values())), (counts.members or 1, work["ensemble"])):
         wall += math.ceil(jobs / counts.workers) * seconds / jobs
     return {name: seconds for name, seconds in work.items() if seconds}, wall
+
+
+def _passes(counts: Counts) -> int:
+    """Jobs that read all examples and write a signals file, apart from those of the ensemble."""
+    return (counts.watched or counts.embedded) + bool(counts.at("data"))
 
 
 def _signals(counts: Counts, pace: Pace) -> dict[str, float]:
@@ -257,11 +262,11 @@ def _read(counts: Counts, half: Half) -> int:
 def _disk(source: Source, counts: Counts) -> dict[str, float]:
     """Bytes of the files of a run."""
     n = counts.n
-    files = counts.watched + counts.members + (not counts.watched and counts.embedded)
-    classes = len("".join(source.classes)) + 4 * len(source.classes)
+    files = _passes(counts) + counts.members
+    classes = len("".join(source.classes)) + 6 * len(source.classes)  # as text within text: escaped quotes, a comma
     width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
     labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0
-    scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE
+    scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE + ORIGIN
     return {
         "signals": counts.signals + files * (n * (counts.text + counts.label) + HEADER + classes + 4 * counts.epochs),
         "scores": scores if counts.scored else 0.0,

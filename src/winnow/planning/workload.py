@@ -63,8 +63,8 @@ class Counts:
 
     @property
     def dynamics(self) -> bool:
-        """Whether anything is recorded after each epoch."""
-        return bool(self.at("training"))
+        """Whether anything is recorded in a pass after each epoch."""
+        return any(entry.cost_of({}).time != "once" for entry in self.at("training"))
 
     @property
     def gradients(self) -> bool:

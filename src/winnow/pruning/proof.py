@@ -13,6 +13,7 @@ from ..artefacts.gallery import Gallery
 from ..artefacts.ledger import STAGES
 from ..core.request import Observations, RunDirectory, Seed, request, whole
 from ..core.run import Run
+from ..core.seeds import several
 from ..engines.local import Where
 from ..evaluation.evaluate import evaluate
 from ..evaluation.test_sets import exams
@@ -26,7 +27,7 @@ from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .resolved_request import MethodName, Tolerance, request_of
+from .resolved_request import MethodName, Observer, Pairs, Recorded, Tolerance, TrainOn, request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -50,12 +51,16 @@ def prune_with_proof(
     *,
     tolerance: Tolerance = None,
     method: MethodName = "auto",
+    targets: TrainOn = "auto",
     balance: Balance = "auto",
     validation: MoreData = None,
     test: TestData = None,
     model: Model = "auto",
+    observer: Observer = None,
+    signals: Recorded = None,
     recipe: How = None,
     seeds: Observations = 1,
+    veto: Pairs = None,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     seed: Seed = 0,
@@ -63,13 +68,17 @@ def prune_with_proof(
     engine: Where = None,
     **parameters: Any,
 ) -> Proof:
-    """Prune, retrain on the subset, on random subsets and on everything, and write a report.
+    """Prune, retrain on the subset and on everything that is free, and write a report.
 
+    Free are random subsets of the same size, everything for the same number of steps and, if the subset has soft
+    targets, both with the same soft targets. Everything in full is there too. If the method draws at random, each
+    retraining has its own draw, so that the luck of one draw is not taken for merit; the first is the subset returned.
     Without labels nothing can be retrained: you get the subset and its report, and no study.
 
     Parameters
     ----------
-    source, keep, tolerance, method, balance, model, recipe, seeds, validation, seed, out, engine, **parameters
+    source, keep, tolerance, method, targets, balance, model, observer, signals, recipe, seeds, veto, validation, seed,
+    out, engine, **parameters
         As for `prune`.
     test
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
@@ -117,21 +126,26 @@ def prune_with_proof(
         if tests is None and source.task != "unlabelled":
             source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
             tests, held_out = {"held out": held}, len(held)
-        subset, scores, signals = chosen_subset(source, choice, run, asked.engine)
+        found = chosen_subset(source, choice, run, asked.engine)
+        subset, seen = found.subset, found.signals
         word = str(subset.certificate.get("method", choice.method.name))
-        word = "one draw" if word == "random" else word  # evaluate adds arms called random
+        if word == "random":  # evaluate adds arms called random
+            word = "one draw" if found.soft is None else "auto"
         name = f"{word}@{len(subset) / len(source):.3g}"
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in STAGES}}
+        numbers = several("prune", proof_seeds)
+        draws = subset if found.draw is None else [found.draw(place) for place in range(len(numbers))]
         study = (
             None
             if tests is None
             else evaluate(
                 source,
-                {name: subset},
+                {name: draws},
                 test=tests,
                 model=model,
                 recipe=choice.recipe,
-                seeds=proof_seeds,
+                seeds=numbers,
+                soft=found.soft,
                 match_iterations=match_iterations,
                 seed=seed,
                 out=run,
@@ -141,11 +155,14 @@ def prune_with_proof(
         )
         report = None
         if run.path is not None:
-            gallery = run.step("gallery", Gallery, lambda: make_gallery(source, scores, subset), file="gallery.json")
-            if signals is not None and "lpntk" in signals:
-                _relations(run, source, signals, subset, gallery, seed)
+            gallery = run.step(
+                "gallery", Gallery, lambda: make_gallery(source, found.scores, subset), file="gallery.json"
+            )
+            if seen is not None and "lpntk" in seen:
+                _relations(run, source, seen, subset, gallery, seed)
             report = write_run_report(run.path)
-    return Proof(subset, study, report, name, choice.method.why, len(source), held_out)
+    why = str(subset.certificate.get("why", choice.method.why))
+    return Proof(subset, study, report, name, why, len(source), held_out)
 
 
 def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:

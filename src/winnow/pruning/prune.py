@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Source, Subset, record
-from ..core import registry
+from ..artefacts.soft_labels import SoftLabels
+from ..core import checks, registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -19,17 +23,35 @@ from ..evaluation.tolerance import Search, smallest_within
 from ..models.identity import Model
 from ..scores.score import score as score_signals
 from ..selectors.balance import Balance
+from ..selectors.method_string import parse_method
 from ..selectors.select import Keep
 from ..signals.embed import embed
 from ..signals.observe import observe
+from ..signals.soft_targets import soft_targets
+from ..signals.suspects import suspects
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
-from ..training.recipe import How
-from .resolved_request import MethodName, Request, Tolerance, choose, request_of
+from ..training.mixing_weight import mixing_weight
+from ..training.recipe import How, MatchIterations
+from .auto import Chosen
+from .resolved_request import (
+    MethodName,
+    Observer,
+    Pairs,
+    Recorded,
+    Request,
+    Tolerance,
+    TrainOn,
+    choose,
+    request_of,
+)
+from .veto import Veto
+from .veto import veto as measured_veto
 
-__all__ = ["HELD_OUT", "chosen_subset", "prune"]
+__all__ = ["HELD_OUT", "Found", "chosen_subset", "prune"]
 
 UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
+NOISY = 0.05  # share of suspects from which on they are left out of the candidate
 HELD_OUT = 0.2  # share held out if the source has no test or validation set
 
 
@@ -39,10 +61,15 @@ def prune(
     *,
     tolerance: Tolerance = None,
     method: MethodName = "auto",
+    targets: TrainOn = "auto",
     balance: Balance = "auto",
     model: Model = "auto",
+    observer: Observer = None,
+    signals: Recorded = None,
     recipe: How = None,
     seeds: Observations = 1,
+    veto: Pairs = None,
+    match_iterations: MatchIterations = 0.0,
     validation: MoreData = None,
     seed: Seed = 0,
     out: RunDirectory = None,
@@ -51,6 +78,11 @@ def prune(
 ) -> Subset:
     """Find a smaller training set.
 
+    With `method="auto"`, one training is observed. It gives the soft targets, and the order in which a candidate is
+    chosen: a mixture of uncertain and random examples, or examples that cover each class if few are kept. The candidate
+    is then tried against a random subset with the same soft targets, on held-out parts of the source. If it is not
+    ahead, the random subset is the answer.
+
     Parameters
     ----------
     source
@@ -58,16 +90,28 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data. Returns the smallest subset that
-        was measured to stay within it, or everything if none does.
+        Instead of `keep`: how much accuracy (or R2) may be lost on validation data, against training on everything
+        that is not held out. Returns the smallest subset that was shown to stay within it, or everything if none was.
     method
         A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
+    targets
+        `soft` adds the observed network's predictions to the subset, to train on together with the labels; `labels`
+        does not. `auto` adds them if the method is `auto`.
     balance
         Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there
         are classes, otherwise None.
     model, recipe, seeds
         How to observe: the network, its training, and the number of trainings or their seeds.
+    observer
+        A cheaper network to observe and to try the candidate with; `model` if not given.
+    signals
+        What a training has already recorded (`wn.observe`, a `Recorder`): nothing is observed then.
+    veto
+        Number of pairs of short trainings that try the candidate of `auto`; if not given, three, or five on small data.
+        0 uses the candidate untried.
+    match_iterations
+        How the trainings of the veto are matched, as in `evaluate`.
     validation
         Data to measure a tolerance on. If not given, a fifth of the source is held out and is not in the subset.
     seed
@@ -82,7 +126,8 @@ def prune(
     Returns
     -------
     Subset
-        The ids to keep with their weights. Its certificate says which method was used, and why.
+        The ids to keep with their weights and, for `auto`, soft targets. Its certificate says which method was used,
+        why, and what was measured.
 
     Raises
     ------
@@ -99,24 +144,52 @@ def prune(
     """
     asked = request_of(request(prune, locals()))
     with Run.opened(out, {"command": "prune", **asked.settings}, extend=False) as run:
-        return chosen_subset(asked.source, asked, run, engine_of("prune", engine))[0]
+        return chosen_subset(asked.source, asked, run, engine_of("prune", engine)).subset
 
 
-def chosen_subset(
-    source: Source, request: Request, run: Run, engine: Engine
-) -> tuple[Subset, Scores | None, Signals | None]:
-    """Return the requested subset of a source, with the scores and signals it was chosen by, if any."""
-    if request.tolerance is None:
-        signals = _observe(source, request, run, engine)
-        scores = _score(signals, request, run)
-        given = _given(source, signals, scores)
-        subset = run.step(
-            "select/subset", Subset, lambda: choose(signals, given, request, request.keep), file="subset.parquet"
-        )
-        return subset, scores, signals
-    whole, validation = source, request.validation
+@dataclass(frozen=True)
+class Found:
+    """A subset, and what it was chosen by."""
+
+    subset: Subset
+    scores: Scores | None
+    signals: Signals | None
+    soft: SoftLabels | None  # of all examples
+    draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
+
+
+def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> Found:
+    """Return the requested subset of a source, with what it was chosen by."""
+    if request.tolerance is not None:
+        return _searched(source, request, run, engine)
+    signals = _observe(source, request, run, engine)
+    scores = _score(signals, request, run)
+    soft = _soft(source, signals, request, request.keep, run)
+    given = _given(source, signals, scores)
+    clean = _clean(source, signals, request)
+    tried: Veto | None = None
+    if request.pairs != 0:
+        tried = _tried(source, signals, given, clean, soft, request, run, engine)
+    plain = None if tried is None or tried.holds else _at_random(request)
+
+    def made(number: int) -> Subset:
+        if plain is None:
+            drawn = _drawn(source, signals, given, clean, request, number)
+        else:
+            drawn = choose(None, _bare(source), plain, request.keep, number)
+        return _with_targets(drawn, soft, tried, source)
+
+    subset = run.step("select/subset", Subset, lambda: made(0), file="subset.parquet")
+    return Found(subset, scores, signals, soft, made)
+
+
+def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Found:
+    """Search for the smallest subset within the tolerance."""
+    whole, validation, reference = source, request.validation, f"all {len(source)} training examples"
     if validation is None:
         source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
+        held = f"{len(validation)} of {len(whole)} were held out to measure on"
+        reference = f"the {len(source)} training examples left after {held}"
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     given = _given(source, signals, scores)
@@ -124,9 +197,11 @@ def chosen_subset(
     def timed(keep: float) -> Subset:
         start = time.perf_counter()
         subset = choose(signals, given, request, keep)
+        soft = _soft(source, signals, request, keep, run)
         run.spent("select/search", time.perf_counter() - start)
-        return subset
+        return subset if soft is None else dataclasses.replace(subset, targets=soft)
 
+    assert request.tolerance is not None
     found = smallest_within(
         request.tolerance,
         timed,
@@ -134,13 +209,123 @@ def chosen_subset(
         validation,
         model=request.model,
         recipe=request.recipe,
-        seeds=max(5, request.seeds),
         seed=request.seed,
+        reference=reference,
         run=run,
         engine=engine,
     )
     subset = run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet")
-    return subset, scores, signals
+    return Found(subset, scores, signals, _soft(source, signals, request, len(subset) / len(source), run), None)
+
+
+def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None, run: Run) -> SoftLabels | None:
+    """The soft targets of all examples, weighted for this fraction."""
+    if not request.soft or signals is None:
+        return None
+    start = time.perf_counter()
+    made = soft_targets(signals.take(source.ids))
+    weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
+    made = dataclasses.replace(made.with_classes(source.classes), weight=weight)
+    run.spent("select/targets", time.perf_counter() - start)
+    return made
+
+
+def _accuracy(soft: SoftLabels, source: Source) -> float:
+    """Share of the labels that the observed network predicted during training, or R2.
+
+    A network that has not memorised its data does about as well on new data, and one that has is not a weak one.
+    """
+    if source.task == "classification":
+        return soft.agreement(source)
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
+    return float((1 - missed / truth.var(0)).mean())
+
+
+def _clean(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
+    """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
+    if not request.soft or request.asked != "auto" or signals is None or source.task != "classification":
+        return None
+    if not {"margins", "predictions"} <= {name for name in ("margins", "predictions") if name in signals}:
+        return None
+    found = suspects(signals)
+    left = found.ids[~found.mask]
+    enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
+    return left if found.noise_rate >= NOISY and enough else None
+
+
+def _drawn(
+    source: Source,
+    signals: Signals | None,
+    given: Signals | Scores,
+    clean: NDArray[Any] | None,
+    request: Request,
+    number: int,
+) -> Subset:
+    """One draw of the candidate from a source, without suspects if there are any."""
+    if clean is None:
+        near = None if signals is None else signals.take(source.ids)
+        return choose(near, given.take(source.ids), request, request.keep, number)
+    ids = source.ids[np.isin(source.ids, clean)]
+    size = checks.size_from("prune", len(source), request.keep)
+    near = None if signals is None else signals.take(ids)
+    subset = choose(near, given.take(ids), request, None, number, size=min(size, ids.size))
+    about = {"fraction": len(subset) / len(source), "suspects_left_out": len(source) - ids.size}
+    return dataclasses.replace(subset, certificate={**subset.certificate, **about})
+
+
+def _with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | None, source: Source) -> Subset:
+    """The subset with its soft targets, and what was tried in its certificate."""
+    about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
+    if tried is not None:
+        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
+        left_out = subset.certificate.get("suspects_left_out")
+        why = subset.certificate["why"] + (f"; {left_out} likely wrong labels are left out" if left_out else "")
+        about["why"] = f"{why}; {said}" if tried.holds else said
+        about["veto"] = tried.certificate()
+    return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})
+
+
+def _tried(
+    source: Source,
+    signals: Signals | None,
+    given: Signals | Scores,
+    clean: NDArray[Any] | None,
+    soft: SoftLabels | None,
+    request: Request,
+    run: Run,
+    engine: Engine,
+) -> Veto:
+    """Measure the candidate of `auto` against random."""
+    plain = _at_random(request)
+
+    def candidate(part: Source, number: int) -> Subset:
+        return trained(_drawn(part, signals, given, clean, request, number + 1))
+
+    def random(part: Source, number: int) -> Subset:
+        return trained(choose(None, _bare(part), plain, request.keep, number + 1))
+
+    def trained(subset: Subset) -> Subset:
+        return dataclasses.replace(subset, targets=soft)
+
+    return measured_veto(
+        request.method.name,
+        source,
+        candidate,
+        random,
+        model=request.observer,
+        recipe=request.recipe,
+        match_iterations=request.match_iterations,
+        seed=request.seed,
+        pairs=request.pairs,
+        run=run,
+        engine=engine,
+    )
+
+
+def _at_random(request: Request) -> Request:
+    """The same request by random draws."""
+    return dataclasses.replace(request, method=Chosen("random", "drawn at random"), plan=parse_method("random"))
 
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
@@ -148,13 +333,17 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
     needs = request.plan.needs
     if source.task == "regression":
         needs = needs - {"logits"}
+    if request.soft:
+        needs = needs | {"predictions"} | ({"margins"} if source.task == "classification" else set())
+    if request.signals is not None:
+        return request.signals.take(source.ids)
     if request.balance is not None and source.task != "classification":
         needs = needs | {"embeddings"}
     if not needs:
         return None
     embedded = None
     if source.task == "unlabelled" and "embeddings" in needs:
-        model = "raw" if request.model == "auto" else request.model
+        model = "raw" if request.observer == "auto" else request.observer
         embedded = run.step(
             "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
         )
@@ -163,7 +352,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
     if not want:
         return embedded
     seen = observe(
-        source, request.model, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
+        source, request.observer, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
     )
     return seen if embedded is None else embedded.merge(seen)
 
@@ -193,6 +382,11 @@ def _given(source: Source, signals: Signals | None, scores: Scores | None) -> Si
         return scores
     if signals is not None:
         return signals
+    return _bare(source)
+
+
+def _bare(source: Source) -> Scores:
+    """The ids and labels of a source, for a selector that needs nothing else."""
     return Scores("none", source.ids, np.zeros(len(source)), None, source.task, source.labels, source.classes)
 
 

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
+
 from ..artefacts import Scores, Signals, Source, Subset
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import argument, of
-from ..core.request import Parameter, VerbRequest, number
+from ..core.request import Parameter, VerbRequest, choice, number, whole
+from ..core.seeds import number as number_of
 from ..core.seeds import several
 from ..evaluation.test_sets import exam
+from ..models.identity import describe
 from ..scores.score import score
 from ..selectors.balance import share_of
 from ..selectors.method_string import MethodParts, parse_method, with_parameters
@@ -22,8 +26,20 @@ from ..training.recipe import Recipe
 from .auto import Chosen, automatic
 from .rehearsal import made_up_signals
 
-__all__ = ["MethodName", "Request", "Tolerance", "choose", "request_of"]
+__all__ = [
+    "MethodName",
+    "Observer",
+    "Pairs",
+    "Recorded",
+    "Request",
+    "Tolerance",
+    "TrainOn",
+    "choose",
+    "draw_seed",
+    "request_of",
+]
 
+TARGETS = ("soft", "labels")
 Tolerance = Annotated[
     float | None,
     number("Instead of --keep: how much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True),
@@ -31,6 +47,32 @@ Tolerance = Annotated[
 MethodName = Annotated[
     str, Parameter("A score, a selector or score+selector, with parameters as in el2n(epoch=3); or auto.")
 ]
+Observer = Annotated[
+    Any,
+    Parameter(
+        "A cheaper network to observe with, and to try the candidate with; the model itself if not given.",
+        plain=describe,
+        kind=str | None,
+    ),
+]
+TrainOn = Annotated[
+    str, choice("Soft targets for the subset, only labels, or whichever the method is meant for", ("auto", *TARGETS))
+]
+Pairs = Annotated[
+    int | None,
+    whole("Pairs of short trainings that try what auto chose; 0 uses it untried.", low=0),
+]
+
+
+def _recorded(name: str, owner: str, value: Any) -> Signals:
+    if not isinstance(value, Signals):
+        raise InputError(
+            f"{of(name, owner)} must be Signals, as wn.observe or a Recorder gives; got {type(value).__name__}."
+        )
+    return value
+
+
+Recorded = Annotated[Signals | None, Parameter("", _recorded, plain=lambda found: found.fingerprint, option=None)]
 
 
 @dataclass(frozen=True)
@@ -41,10 +83,16 @@ class Request:
     validation: Source | None
     keep: float | None
     tolerance: float | None
+    asked: str  # the method as asked for
     method: Chosen
     plan: MethodParts
     balance: float | None
     model: Any
+    observer: Any  # the network that is observed and that tries the candidate
+    signals: Signals | None  # recorded already
+    soft: bool  # whether the subset gets soft targets
+    pairs: int | None  # pairs of trainings of the veto; None if auto decides, 0 for none
+    match_iterations: float
     recipe: Recipe
     seeds: int
     numbers: Sequence[int]  # the seeds themselves
@@ -66,13 +114,21 @@ def request_of(asked: VerbRequest) -> Request:
             f"give {argument('keep', 'prune')}."
         )
     auto = asked.method == "auto"
-    chosen = automatic(source, keep, asked.recipe) if auto else Chosen(asked.method, "asked for")
+    chosen = automatic(source, keep) if auto else Chosen(asked.method, "asked for")
     plan = _plan(chosen.name, source, asked.parameters)
     balance = share_of(asked.balance, source.task)
     validation = None
     if asked.validation is not None:
         validation = exam("validation", "prune", source, opened_like(asked, "validation", asked.validation))
     numbers = several("prune", asked.seeds)
+    labelled = source.task != "unlabelled"
+    soft = labelled and (asked.targets == "soft" or (asked.targets == "auto" and auto))
+    if asked.targets == "soft" and not labelled:
+        raise NotDefinedError(
+            f"{of('targets', 'prune')} come from a trained network; source {source.name!r} has no labels to train on."
+        )
+    if asked.signals is not None:
+        _fits(source, asked.signals)
     settings = {
         **asked.settings(),
         "validation": None if validation is None else validation.fingerprint,
@@ -80,10 +136,14 @@ def request_of(asked: VerbRequest) -> Request:
         "balance": balance,
     }
     request = Request(
+        asked=asked.method,
         method=chosen,
         plan=plan,
         balance=balance,
         validation=validation,
+        observer=asked.model if asked.observer is None else asked.observer,
+        soft=soft,
+        pairs=asked.veto if auto and labelled and keep is not None and keep < 1 else 0,
         seeds=len(numbers),
         numbers=numbers,
         settings=settings,
@@ -93,7 +153,17 @@ def request_of(asked: VerbRequest) -> Request:
     return request
 
 
-TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed")  # taken over unchanged
+TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed", "signals", "match_iterations")  # unchanged
+
+
+def _fits(source: Source, signals: Signals) -> None:
+    """Raise if signals recorded elsewhere are not of these examples."""
+    missing = np.isin(source.ids, signals.ids, invert=True)
+    if missing.any():
+        raise InputError(
+            f"{of('signals', 'prune')} must hold every example of source {source.name!r}; {int(missing.sum())} are "
+            f"missing, the first is {source.ids[missing][0]!r}. Give the Recorder the ids: ids=source.ids."
+        )
 
 
 def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:
@@ -115,16 +185,29 @@ def _rehearse(source: Source, request: Request) -> None:
     choose(signals, signals if scores is None else scores, request, request.keep or 0.5)
 
 
-def choose(signals: Signals | None, given: Signals | Scores, request: Request, keep: float | None) -> Subset:
-    """Run the selector of the request at one fraction."""
+def choose(
+    signals: Signals | None,
+    given: Signals | Scores,
+    request: Request,
+    keep: float | None,
+    draw: int = 0,
+    size: int | None = None,
+) -> Subset:
+    """Run the selector of the request at one fraction; each number of the draw gives another subset, if it draws."""
     subset = select(
         request.plan.selector,
         given,
         keep=keep,
+        size=size,
         balance=request.balance,
-        seed=request.seed,
+        seed=draw_seed(request.seed, draw),
         signals=signals if isinstance(given, Scores) else None,
         **request.plan.parameters,
     )
     about = {"method": request.method.name, "why": request.method.why, **request.plan.stated()}
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """Return the seed of a draw; the first one has the seed of the request."""
+    return seed if draw == 0 else number_of(seed, "draw", draw)

@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from ..artefacts import Interval, Scores, Study, Subset
 from ..artefacts.study import Arm
 from ..core.units import seconds_text
-from .class_figure import per_class
-from .line_styles import RANDOM, method_style, name_at, spread
 from .metric_units import Units, method_of, name_for_axis
-from .palette import LIGHT
+from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
 
-__all__ = ["accuracy_against_fraction", "ledger_bar", "per_class", "score_histogram", "shows_seeds", "to_svg"]
+__all__ = ["accuracy_against_fraction", "ledger_bar", "score_histogram", "shows_seeds", "to_svg"]
 
 BINS = 40
 

@@ -6,7 +6,7 @@ line has its name at its right end, and random is a grey, dashed line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,16 @@ from numpy.typing import ArrayLike
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import atomic
-from .line_styles import RANDOM, method_style, name_at, spread
-from .palette import LIGHT
+from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .svg import WIDTH, drawing
 
-__all__ = ["Line", "PointMarks", "draw_theory", "file_format", "theory_figure"]
+__all__ = ["Line", "PointMarks", "draw_rows", "draw_theory", "file_format", "theory_figure"]
 
 FORMATS = ("png", "svg", "pdf")
 HEIGHT = 3.4
 FEW = 30  # a line with at most this many points shows them
+AXES = {"error": "error on new data", "information": "information of one more example, nats"}
+Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,36 @@ class Line:
     alpha: ArrayLike
     value: ArrayLike
     marks: PointMarks | None = None
+
+
+def draw_rows(curves: Sequence[tuple[str, Rows, Rows]], path: str | Path, *, title: str = "", value: str) -> Path:
+    """Write the figure of curves that are given as rows: smooth lines, and simulated errors as marks.
+
+    Parameters
+    ----------
+    curves
+        Name, rows of the line and rows that may hold simulated errors, for each curve; random selection last.
+    path
+        The file to write.
+    title
+        What all curves have in common.
+    value
+        The key of the values: error or information.
+    """
+    *lines, reference = (
+        Line(name, _column(line, "alpha"), _column(line, value), _marks(points)) for name, line, points in curves
+    )
+    return draw_theory(lines, path, reference=reference, title=title, axis=AXES[value])
+
+
+def _column(rows: Rows, key: str) -> list[float]:
+    return [row[key] for row in rows]
+
+
+def _marks(rows: Rows) -> PointMarks | None:
+    if not rows or "simulated_error" not in rows[0]:
+        return None
+    return PointMarks(*(_column(rows, key) for key in ("alpha", "simulated_error", "standard_error")))
 
 
 def draw_theory(lines: Sequence[Line], path: str | Path, **how: Any) -> Path:
@@ -85,7 +116,7 @@ def theory_figure(
     *,
     reference: Line | None = None,
     title: str = "",
-    axis: str = "error on new data",
+    axis: str = AXES["error"],
 ) -> Figure:
     """Curves against kept examples per dimension, both axes logarithmic.
 

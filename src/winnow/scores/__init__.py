@@ -28,6 +28,7 @@ from .memorization import memorization
 from .prototype import prototype
 from .random import random
 from .tdds import tdds
+from .uncertainty import uncertainty
 
 __all__ = [
     "aum",
@@ -49,4 +50,5 @@ __all__ = [
     "prototype",
     "random",
     "tdds",
+    "uncertainty",
 ]

@@ -1,33 +1,34 @@
-"""Arithmetic shared by scores: softmax and quantities derived from it, and which epochs a score uses.
+"""Arithmetic shared by scores: means over seeds, windows, and which epochs a score uses.
 
-Everything here works on the logits of one seed after one epoch (n x classes), in float64: a score loops over seeds and
-epochs, so that no float64 copy of all of them is ever held. Probabilities are computed through logarithms, with the
-largest logit subtracted first, so logits of any finite size give finite numbers.
+Everything here works on one seed after one epoch, in float64: a score loops over seeds and epochs, so that no float64
+copy of all of them is ever held. `Signals.after_epoch` gives losses, probabilities, margins, correctness and errors as
+recorded, or computes them from logits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
+from ..artefacts.labelled_logits import log_softmax
 from ..core import checks
 from ..core.errors import InputError
 
 __all__ = [
-    "cross_entropy",
     "epoch_row",
     "labels_of",
     "log_softmax",
+    "logits_mean",
     "mean_true_probability",
     "resolve_epoch",
     "rows_within",
     "seed_mean",
-    "slabs",
     "softmax",
-    "true_probabilities",
+    "trainings",
+    "usual_window",
     "window_length",
     "window_mean",
 ]
@@ -35,22 +36,9 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-def log_softmax(logits: NDArray[np.floating]) -> Floats:
-    """Logarithm of the softmax over the last axis."""
-    shifted = logits.astype(np.float64)
-    shifted -= shifted.max(axis=-1, keepdims=True)
-    shifted -= np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return shifted
-
-
 def softmax(logits: NDArray[np.floating]) -> Floats:
     """Softmax over the last axis."""
     return np.exp(log_softmax(logits))
-
-
-def cross_entropy(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> Floats:
-    """Minus the log probability of the true class."""
-    return -log_softmax(logits)[np.arange(labels.size), labels]
 
 
 def labels_of(signals: Signals) -> NDArray[np.int64]:
@@ -58,50 +46,55 @@ def labels_of(signals: Signals) -> NDArray[np.int64]:
     return np.asarray(signals.labels, dtype=np.int64)
 
 
-def slabs(signals: Signals, row: int) -> Iterator[NDArray[np.floating]]:
-    """Yield the logits of each seed, after the epoch in that row."""
+def trainings(signals: Signals, name: str) -> int:
+    """The number of seeds of an array, held or computed from logits."""
+    return int(signals.arrays[signals.origin(name)].shape[0])
+
+
+def seed_mean(signals: Signals, name: str, row: int) -> Floats:
+    """Mean over seeds of an array of the dynamics, after the epoch in that row."""
+    seeds = trainings(signals, name)
+    total = np.zeros(len(signals))
+    for seed in range(seeds):
+        total += signals.after_epoch(name, seed, row)
+    return total / seeds
+
+
+def logits_mean(signals: Signals, row: int, function: Callable[[NDArray[np.floating]], Floats]) -> Floats:
+    """Mean over seeds of a function of the logits after the epoch in that row."""
+    total = np.zeros(len(signals))
     for seed in range(signals.logits.shape[0]):
-        yield signals.logits[seed, row]
-
-
-def true_probabilities(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> Floats:
-    """Probability of the true class of one seed's logits (epochs x n x classes): epochs x n."""
-    out = np.empty(logits.shape[:2])
-    for row in range(logits.shape[0]):
-        out[row] = np.exp(-cross_entropy(logits[row], labels))
-    return out
+        total += function(signals.logits[seed, row])
+    return total / len(signals.logits)
 
 
 def mean_true_probability(signals: Signals, rows: int) -> Floats:
     """Mean over seeds and the first `rows` recorded epochs of the probability of the true class."""
-    labels = labels_of(signals)
+    seeds = trainings(signals, "probabilities")
     total = np.zeros(len(signals))
-    for seed in range(signals.logits.shape[0]):
-        total += true_probabilities(signals.logits[seed, :rows], labels).mean(axis=0)
-    return total / len(signals.logits)
-
-
-def seed_mean(signals: Signals, row: int, function: Callable[[NDArray[np.floating]], Floats]) -> Floats:
-    """Mean over seeds of a function of the logits after the epoch in that row."""
-    total = np.zeros(len(signals))
-    for logits in slabs(signals, row):
-        total += function(logits)
-    return total / len(signals.logits)
+    for seed in range(seeds):
+        total += _chances(signals, seed, rows).mean(axis=0)
+    return total / seeds
 
 
 def window_mean(
-    signals: Signals, window: int, epochs: int | None, owner: str, function: Callable[[Floats], Floats]
+    signals: Signals, window: int | None, epochs: int | None, owner: str, function: Callable[[Floats], Floats]
 ) -> Floats:
     """Mean over seeds and sliding windows of a function of the true class's probability (window x n)."""
     rows = rows_within(signals, epochs, owner)
-    length = window_length(signals, window, rows, owner)
-    labels = labels_of(signals)
+    length = window_length(usual_window(rows) if window is None else window, rows, owner)
+    seeds = trainings(signals, "probabilities")
     total = np.zeros(len(signals))
-    for seed in range(signals.logits.shape[0]):
-        chances = true_probabilities(signals.logits[seed, :rows], labels)
+    for seed in range(seeds):
+        chances = _chances(signals, seed, rows)
         for start in range(rows - length + 1):
             total += function(chances[start : start + length])
-    return total / (len(signals.logits) * (rows - length + 1))
+    return total / (seeds * (rows - length + 1))
+
+
+def _chances(signals: Signals, seed: int, rows: int) -> Floats:
+    """Probability of the true class in the first recorded epochs of one seed: rows x n."""
+    return np.array([signals.after_epoch("probabilities", seed, row) for row in range(rows)], dtype=np.float64)
 
 
 def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
@@ -125,7 +118,7 @@ def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
 
 
 def epoch_row(signals: Signals, epoch: int | str, owner: str) -> int:
-    """Return the row of `logits` and `losses` recorded after that epoch."""
+    """Return the row of logits or dynamics recorded of that epoch."""
     return signals.epochs.index(resolve_epoch(signals, epoch, owner))
 
 
@@ -140,7 +133,12 @@ def rows_within(signals: Signals, epochs: int | None, owner: str) -> int:
     return rows
 
 
-def window_length(signals: Signals, window: int, rows: int, owner: str, least: int = 2) -> int:
+def usual_window(rows: int) -> int:
+    """Return half of the recorded epochs, at least 2 and at most 10: a short training has a window too."""
+    return min(max(rows // 2, 2), 10)
+
+
+def window_length(window: int, rows: int, owner: str, least: int = 2) -> int:
     """Return the window; raise if fewer epochs were recorded."""
     length = checks.integer("window", owner, window, low=least)
     if rows < length:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import checks, registry
-from .arithmetic import labels_of, softmax
+from .arithmetic import trainings
 
 __all__ = ["aum"]
 
 
-@registry.score(needs={"logits"}, paper="Pleiss et al. 2020")
+@registry.score(needs={"margins", "losses"}, paper="Pleiss et al. 2020")
 def aum(signals: Signals, *, on: str = "logits") -> NDArray[np.float64]:
     """Minus the mean margin of the true class over training.
 
@@ -21,19 +21,19 @@ def aum(signals: Signals, *, on: str = "logits") -> NDArray[np.float64]:
     Parameters
     ----------
     signals
-        Must have `logits`.
+        Must have `margins`, and `losses` for probabilities: the largest other probability is exp(-(loss + margin)).
     on
         `logits` as published; `probabilities` uses the margin on the softmax instead, which is a different score: it is
         bounded, so it does not show how large a safe margin was.
     """
     space = checks.choice("on", "score 'aum'", on, ("logits", "probabilities"))
-    labels = labels_of(signals)
-    everyone = np.arange(labels.size)
+    seeds, rows = trainings(signals, "margins"), len(signals.epochs)
     total = np.zeros(len(signals))
-    for seed in range(signals.logits.shape[0]):
-        for logits in signals.logits[seed]:
-            values = softmax(logits) if space == "probabilities" else logits.astype(np.float64)
-            own = values[everyone, labels]
-            values[everyone, labels] = -np.inf
-            total += values.max(axis=1) - own
-    return total / (len(signals.logits) * len(signals.epochs))
+    for seed in range(seeds):
+        for row in range(rows):
+            margins = signals.after_epoch("margins", seed, row).astype(np.float64)
+            if space == "probabilities":
+                losses = signals.after_epoch("losses", seed, row).astype(np.float64)
+                margins = np.exp(-losses) - np.exp(-(losses + margins))
+            total -= margins
+    return total / (seeds * rows)

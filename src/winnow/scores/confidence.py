@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from .arithmetic import epoch_row, seed_mean, softmax
+from .arithmetic import epoch_row, logits_mean, softmax
 
 __all__ = ["confidence"]
 
@@ -26,4 +26,4 @@ def confidence(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.flo
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'confidence'")
-    return seed_mean(signals, row, lambda logits: 1.0 - softmax(logits).max(axis=1))
+    return logits_mean(signals, row, lambda logits: 1.0 - softmax(logits).max(axis=1))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
+from .arithmetic import trainings
 
 __all__ = ["difficulty"]
 
@@ -24,8 +25,9 @@ def difficulty(signals: Signals) -> NDArray[np.float64]:
     signals
         Must have `losses`.
     """
+    seeds = trainings(signals, "losses")
     total = np.zeros(len(signals))
-    for seed in range(signals.losses.shape[0]):
-        for losses in signals.losses[seed]:
-            total += losses
-    return total / len(signals.losses)
+    for seed in range(seeds):
+        for row in range(len(signals.epochs)):
+            total += signals.after_epoch("losses", seed, row)
+    return total / seeds

@@ -12,8 +12,8 @@ from .arithmetic import window_mean
 __all__ = ["dynamic_uncertainty"]
 
 
-@registry.score(needs={"logits"}, paper="He et al. 2024 (Dyn-Unc)")
-def dynamic_uncertainty(signals: Signals, *, window: int = 10, epochs: int | None = 30) -> NDArray[np.float64]:
+@registry.score(needs={"probabilities"}, paper="He et al. 2024 (Dyn-Unc)")
+def dynamic_uncertainty(signals: Signals, *, window: int | None = None, epochs: int | None = 30) -> NDArray[np.float64]:
     """Spread of the true class's probability over sliding windows.
 
     mean over seeds and over all windows of J successive recorded epochs of std(p_y), p_y the probability of the
@@ -22,9 +22,9 @@ def dynamic_uncertainty(signals: Signals, *, window: int = 10, epochs: int | Non
     Parameters
     ----------
     signals
-        Must have `logits` of at least `window` epochs.
+        Must have `probabilities` of at least `window` epochs, and of two.
     window
-        J, in recorded epochs.
+        J, in recorded epochs; None is half of those used, at least 2 and at most 10.
     epochs
         Only epochs up to this one are used; None uses all.
     """

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from .arithmetic import epoch_row, log_softmax, seed_mean
+from .arithmetic import epoch_row, log_softmax, logits_mean
 
 __all__ = ["entropy"]
 
@@ -26,7 +26,7 @@ def entropy(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float6
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'entropy'")
-    return seed_mean(signals, row, _entropy)
+    return logits_mean(signals, row, _entropy)
 
 
 def _entropy(logits: NDArray[np.floating]) -> NDArray[np.float64]:

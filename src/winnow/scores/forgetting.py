@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from .arithmetic import labels_of
+from .arithmetic import trainings
 
 __all__ = ["forgetting"]
 
 
-@registry.score(needs={"logits"}, paper="Toneva et al. 2019")
+@registry.score(needs={"correct"}, paper="Toneva et al. 2019")
 def forgetting(signals: Signals) -> NDArray[np.float64]:
     """How often the prediction changes from right to wrong between recorded epochs.
 
@@ -22,19 +22,19 @@ def forgetting(signals: Signals) -> NDArray[np.float64]:
     Parameters
     ----------
     signals
-        Must have `logits`, of at least two epochs for a useful count.
+        Must have `correct`, of at least two epochs for a useful count.
     """
-    labels = labels_of(signals)
+    seeds = trainings(signals, "correct")
     total = np.zeros(len(signals))
-    for seed in range(signals.logits.shape[0]):
+    for seed in range(seeds):
         forgotten = np.zeros(len(signals))
         ever = np.zeros(len(signals), dtype=bool)
         before = np.zeros(len(signals), dtype=bool)
-        for logits in signals.logits[seed]:
-            right = logits.argmax(axis=1) == labels
+        for row in range(len(signals.epochs)):
+            right = signals.after_epoch("correct", seed, row).astype(bool)
             forgotten += before & ~right
             ever |= right
             before = right
         forgotten[~ever] = forgotten.max() + 1  # examples never learned have 0, so this is the maximum of the others
         total += forgotten
-    return total / len(signals.logits)
+    return total / seeds

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from .arithmetic import epoch_row, seed_mean, softmax
+from .arithmetic import epoch_row, logits_mean, softmax
 
 __all__ = ["margin"]
 
@@ -27,7 +27,7 @@ def margin(signals: Signals, *, epoch: int | str = "last") -> NDArray[np.float64
         Counted from 1 as in `signals.epochs`, or `early` or `last`.
     """
     row = epoch_row(signals, epoch, "score 'margin'")
-    return seed_mean(signals, row, _closeness)
+    return logits_mean(signals, row, _closeness)
 
 
 def _closeness(logits: NDArray[np.floating]) -> NDArray[np.float64]:

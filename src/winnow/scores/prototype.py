@@ -37,5 +37,5 @@ def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArr
     if k is None:
         k = len(signals.classes) if signals.task == "classification" else DEFAULT_CLUSTERS
         k = max(1, min(k or DEFAULT_CLUSTERS, len(signals)))
-    centroids = spherical_centroids(signals.embeddings, k, seed, "score 'prototype'")
+    centroids = spherical_centroids(signals.embeddings, k, seed, "score 'prototype'", signals.ids)
     return np.maximum(1.0 - cosines(signals.embeddings, centroids), 0.0)

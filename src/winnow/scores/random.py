@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from ..core.seeds import stream
+from ..core.seeds import uniforms
 
 __all__ = ["random"]
 
 
 @registry.score(needs=(), paper="baseline", tasks=("classification", "regression", "unlabelled"))
 def random(signals: Signals, *, seed: int = 0) -> NDArray[np.float64]:
-    """Uniform on [0, 1), seeded.
+    """Uniform on (0, 1), seeded.
 
-    Drawn in the order of the ids, so the order of the source does not matter.
+    The number depends only on the seed and the example's id.
 
     Parameters
     ----------
@@ -25,4 +25,4 @@ def random(signals: Signals, *, seed: int = 0) -> NDArray[np.float64]:
     seed
         Seed of the draw.
     """
-    return stream(seed, "random score").random(len(signals))
+    return uniforms(seed, "random score", signals.ids)

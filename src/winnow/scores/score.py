@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, record
+from ..artefacts.labelled_logits import DYNAMICS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.rank_correlation import rank_correlation
@@ -115,9 +116,9 @@ def _settings(method: registry.Method, signals: Signals, given: Mapping[str, Any
             f"signals: {_why_not(method, signals)}."
         )
     for name in sorted(method.needs):
-        signals.array(name, owner)
-    if "logits" in method.needs:
-        _check_logits(signals, owner)
+        signals.origin(name, owner)
+    for name in sorted(method.needs & {"logits", *DYNAMICS}):
+        _check_epochs(signals, name, owner)
     settings = {**method.parameters, **given}
     if "seed" in settings:
         settings["seed"] = checks.integer("seed", owner, settings["seed"], low=0)
@@ -127,19 +128,23 @@ def _settings(method: registry.Method, signals: Signals, given: Mapping[str, Any
 
 
 def _why_not(method: registry.Method, signals: Signals) -> str:
-    if "logits" in method.needs and signals.task == "regression":
+    if method.needs & {"logits", "probabilities", "errors"} and signals.task == "regression":
         return "it reads class probabilities"
     if signals.task == "unlabelled":
         return "it compares with labels, and there are none"
     return "it compares with class labels"
 
 
-def _check_logits(signals: Signals, owner: str) -> None:
+def _check_epochs(signals: Signals, name: str, owner: str) -> None:
+    """Check that there is an epoch to read and, where an array is computed from logits, that they fit the labels."""
+    origin = signals.origin(name)
+    if not signals.epochs:
+        raise NotDefinedError(f"{owner} needs {origin} of at least one recorded epoch; got none.")
+    if origin != "logits":
+        return
     columns = signals.logits.shape[3]
     if columns < 2:
         raise NotDefinedError(f"{owner} needs logits of two classes or more; got {columns}.")
-    if not signals.epochs:
-        raise NotDefinedError(f"{owner} needs logits of at least one recorded epoch; got none.")
     if signals.task == "classification" and signals.labels is not None:
         low, high = int(signals.labels.min()), int(signals.labels.max())
         if low < 0 or high >= columns:
@@ -151,7 +156,9 @@ def _check_logits(signals: Signals, owner: str) -> None:
 
 def _only_needed(method: registry.Method, signals: Signals) -> Signals:
     """The same examples with only the arrays that the score reads, so that no others are sorted or split."""
-    names = method.needs or {min(signals.arrays, key=lambda name: signals.arrays[name].nbytes)}
+    names = {signals.origin(name) for name in method.needs} or {
+        min(signals.arrays, key=lambda name: signals.arrays[name].nbytes)
+    }
     return replace(signals, arrays={name: signals.arrays[name] for name in sorted(names)})
 
 

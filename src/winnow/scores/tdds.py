@@ -39,7 +39,7 @@ def tdds(
     """
     owner = "score 'tdds'"
     rows = rows_within(signals, epochs, owner)
-    length = window_length(signals, window, rows, owner, least=3)
+    length = window_length(window, rows, owner, least=3)
     newest = checks.fraction("decay", owner, decay)
     kind = checks.choice("difference", owner, difference, ("kl", "loss"))
     total = np.zeros(len(signals))

@@ -3,8 +3,8 @@
 To add one: write `selectors/NAME.py` with a function `NAME(pool, size, *, seed=0, parameters)` under
 `@registry.selector(needs=..., paper=..., default_score=...)` and add its import line here. `balance.py` wraps it
 with class or cluster quotas, and `winnow.testing` includes it; a slow reference implementation belongs in
-`tests/oracles/selectors.py`. A pool is sorted by id, so all random draws and ties of a selector depend on
-ids and not on the order of the source; `size` is between 1 and `pool.n`.
+`tests/oracles/selectors.py`. A selector draws by id (`core.seeds.uniforms(seed, name, pool.ids)`), so that
+neither the order of the source nor other examples change the draw; `size` is between 1 and `pool.n`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from .kcenter import kcenter
 from .lpntk_head import lpntk_head
 from .lpntk_head_only import lpntk_head_only
 from .lpntk_redundancy import lpntk_redundancy
+from .medoids import medoids
 from .moderate import moderate
 from .moments import moments
 from .random import random
 from .rank import rank
 from .strata import strata
+from .tilted import tilted
 
 __all__ = [
     "beta",
@@ -34,9 +36,11 @@ __all__ = [
     "lpntk_head",
     "lpntk_head_only",
     "lpntk_redundancy",
+    "medoids",
     "moderate",
     "moments",
     "random",
     "rank",
     "strata",
+    "tilted",
 ]

@@ -17,15 +17,14 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quotas import class_balance, floors, in_proportion
+from ..artefacts.quotas import class_balance, floors, in_proportion, share_out
 from ..core import checks
 from ..core.errors import InputError
 from ..core.request import Parameter
-from ..core.seeds import number
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
-__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of"]
+__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of", "shares_of"]
 
 USUAL = 0.5  # the share of an equal part that "auto" guarantees each class
 
@@ -72,8 +71,23 @@ def groups_of(pool: Pool, seed: int) -> tuple[NDArray[np.int64], tuple[str, ...]
         return np.asarray(pool.labels, dtype=np.int64), class_names(pool.classes, pool.labels)
     embeddings = pool.observed.embeddings
     k = min(DEFAULT_CLUSTERS, pool.n)
-    centroids = spherical_centroids(embeddings, k, seed, "balance")
+    centroids = spherical_centroids(embeddings, k, seed, "balance", pool.ids)
     return nearest_centroid(embeddings, centroids), tuple(f"cluster {number}" for number in range(k))
+
+
+def shares_of(pool: Pool, size: int) -> list[tuple[str, NDArray[np.int64], int]]:
+    """Name, positions and count of each group, for a selector that handles groups itself; without empty groups.
+
+    The groups are those given by quotas, or the classes as equally as possible, or all examples as one group.
+    """
+    if pool.shares is not None:
+        return [share for share in pool.shares if share[1].size]
+    if not pool.labelled or pool.labels is None:
+        return [("all", np.arange(pool.n), size)]
+    names = class_names(pool.classes, pool.labels)
+    members = [np.flatnonzero(pool.labels == number) for number in range(len(names))]
+    quota = share_out(np.array([part.size for part in members]), size)
+    return [share for share in zip(names, members, quota.tolist(), strict=True) if share[1].size]
 
 
 def combine(
@@ -130,8 +144,7 @@ def combine(
     def run(name: str, where: NDArray[np.int64], count: int) -> None:
         if count == 0:
             return
-        own = number(seed, "combine", name)  # otherwise every class would draw the same positions
-        made = function(pool.take(where), count, seed=own, **parameters)
+        made = function(pool.take(where), count, seed=seed, **parameters)  # draws are keyed by id, so not alike
         positions.append(where[made.positions])
         weights.append(np.ones(count) if made.weights is None else made.weights)
         if made.certificate:

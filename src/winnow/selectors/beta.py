@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..core import checks, registry
 from ..core.errors import InputError
-from ..core.seeds import stream
+from ..core.seeds import drawn_first, uniforms
 from ..scores.arithmetic import mean_true_probability, rows_within
 from .pool import Choice, Pool
 
@@ -17,22 +17,30 @@ EDGE = 1e-6  # mean predictions are kept this far from 0 and 1, where the densit
 
 
 @registry.selector(
-    needs={"scores", "logits"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
+    needs={"scores", "probabilities"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
 )
 def beta(
-    pool: Pool, size: int, *, seed: int = 0, epochs: int | None = 30, power: float = 4.0, anchors: int = 1
+    pool: Pool,
+    size: int,
+    *,
+    seed: int = 0,
+    epochs: int | None = 30,
+    power: float = 4.0,
+    anchors: int = 1,
+    uniform: float = 0.0,
 ) -> Choice:
     """Sample without replacement in proportion to score times a Beta density of the mean prediction.
 
     weight_i = score_i x Beta(m_i; a, b), a = 16 - b, b = 15 (1 - mu)(1 - r^4): m_i the mean over seeds and
     early epochs of the true class's probability, r the fraction removed, mu the m of the highest-scored example.
     Examples are drawn one after the other, each in proportion to the remaining weights; this is done at once by adding
-    Gumbel noise to log weights. Examples of weight zero come last, in random order.
+    Gumbel noise to log weights. Examples of weight zero come last, in random order. With `uniform`, a share of the size
+    is first drawn uniformly from all examples, and the rest is sampled from the remaining ones.
 
     Parameters
     ----------
     pool
-        Must have non-negative scores, and logits.
+        Must have non-negative scores, and `probabilities`.
     size
         How many to keep.
     seed
@@ -43,6 +51,8 @@ def beta(
         The power of r.
     anchors
         mu is the mean over this many of the highest-scored examples (the authors' code uses 10).
+    uniform
+        The share of the size that is drawn uniformly, in [0, 1]: insurance where easy examples matter too.
     """
     owner = "selector 'beta'"
     scores = pool.difficulty
@@ -53,16 +63,18 @@ def beta(
         )
     exponent = checks.number("power", owner, power, low=0.0, open_low=True)
     top = min(checks.integer("anchors", owner, anchors, low=1), pool.n)
+    share = checks.number("uniform", owner, uniform, low=0.0, high=1.0)
     mean = mean_true_probability(pool.observed, rows_within(pool.observed, epochs, owner))
     anchor = float(mean[np.argsort(-scores, kind="stable")[:top]].mean())
     b = 15.0 * (1.0 - anchor) * (1.0 - (1.0 - pool.keep) ** exponent)
     b = max(b, EDGE)  # 0 if the anchor is certain: the density then favours the most certain predictions
-    rng = stream(seed, "beta")
-    noise = -np.log(rng.exponential(size=pool.n))
+    free = drawn_first(seed, ("beta", "uniform"), pool.ids, round(share * size))
+    noise = -np.log(-np.log(uniforms(seed, "beta", pool.ids)))
     possible = scores > 0
     keys = np.where(possible, np.log(np.where(possible, scores, 1.0)) + log_density(mean, 16.0 - b, b), 0.0) + noise
     order = np.lexsort((-keys, ~possible))
-    return Choice(order[:size], certificate={"a": 16.0 - b, "b": b, "anchor": anchor})
+    kept = np.concatenate([free, order[~np.isin(order, free)][: size - free.size]])
+    return Choice(kept, certificate={"a": 16.0 - b, "b": b, "anchor": anchor, "uniform": free.size})
 
 
 def log_density(mean: NDArray[np.float64], a: float, b: float) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import checks, registry
-from ..core.seeds import stream
+from ..core.seeds import uniforms
 from .lpntk_rows import class_labels, cluster_ranks, cost_of_rule, kernel_rows, least_covered
 from .pool import Choice, Pool
 
@@ -68,7 +68,7 @@ def lpntk_head(
     ranks = cluster_ranks(around)
     centre = np.zeros(ranks.size, dtype=bool)
     centre[around.centres] = True
-    order = np.lexsort((stream(seed, "lpntk_head").permutation(ranks.size), ranks, centre))
+    order = np.lexsort((uniforms(seed, "lpntk_head", pool.ids[found.kept]), ranks, centre))
     about = {
         "redundant": int(found.removed.size),
         "thinned": int(spare),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core import checks, registry
-from ..core.seeds import stream
+from ..core.seeds import uniforms
 from .lpntk_rows import class_labels, cluster_ranks, kernel_rows
 from .pool import Choice, Pool
 
@@ -44,7 +44,7 @@ def lpntk_head_only(pool: Pool, size: int, *, seed: int = 0, clusters: float = 0
         return Choice(np.arange(pool.n))
     around = farthest_points(FeatureRows(kernel_rows(pool)), share, kind, class_labels(pool))
     ranks = cluster_ranks(around)
-    kept = np.lexsort((stream(seed, "lpntk_head_only").permutation(pool.n), ranks))[:size]
+    kept = np.lexsort((uniforms(seed, "lpntk_head_only", pool.ids), ranks))[:size]
     return Choice(
         np.sort(kept), certificate={"head": int((ranks == 0).sum()), "beyond_head": int((ranks[kept] > 0).sum())}
     )

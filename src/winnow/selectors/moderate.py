@@ -46,5 +46,6 @@ def _groups(pool: Pool, seed: int) -> NDArray[np.int64]:
     if pool.labels is not None and pool.labelled:
         return np.asarray(pool.labels, dtype=np.int64)
     embeddings = pool.observed.embeddings
-    centroids = spherical_centroids(embeddings, min(DEFAULT_CLUSTERS, pool.n), seed, "selector 'moderate'")
+    k = min(DEFAULT_CLUSTERS, pool.n)
+    centroids = spherical_centroids(embeddings, k, seed, "selector 'moderate'", pool.ids)
     return nearest_centroid(embeddings, centroids)

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quotas import share_out
 from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.progress import track
-from .balance import class_names
+from .balance import shares_of
 from .pool import Choice, Pool
 
 __all__ = ["moments"]
@@ -82,7 +81,7 @@ def moments(
     positions: list[Positions] = []
     weights: list[Vector] = []
     parts: dict[str, Any] = {}
-    for name, where, count in track(_groups(pool, size), "moments"):
+    for name, where, count in track(shares_of(pool, size), "moments"):
         targets = None if pool.task != "regression" or pool.labels is None else pool.labels[where].astype(np.float64)
         asked = _Settings(count, order, dims, activation, refine, seed)
         kept, counts, about = _compressed(points[where], targets, asked)
@@ -90,18 +89,6 @@ def moments(
         weights.append(counts)
         parts[name] = about
     return Choice(np.concatenate(positions), np.concatenate(weights), _certificate(pool, parts))
-
-
-def _groups(pool: Pool, size: int) -> list[tuple[str, Positions, int]]:
-    """The groups given by quotas, or the classes as equally as possible, or all as one group; without empty ones."""
-    if pool.shares is not None:
-        return [share for share in pool.shares if share[1].size]
-    if not pool.labelled or pool.labels is None:
-        return [("all", np.arange(pool.n), size)]
-    names = class_names(pool.classes, pool.labels)
-    members = [np.flatnonzero(pool.labels == number) for number in range(len(names))]
-    quota = share_out(np.array([part.size for part in members]), size)
-    return [share for share in zip(names, members, quota.tolist(), strict=True) if share[1].size]
 
 
 def _compressed(points: Vector, targets: Vector | None, asked: _Settings) -> tuple[Positions, Vector, dict[str, Any]]:

@@ -36,6 +36,8 @@ class Pool:
         The arrays that the selector needs, in the order of the pool.
     shares
         With quotas, for a selector that handles groups itself: name, positions and count of each group.
+    ids
+        The examples' ids, from which a selector draws (`core.seeds.uniforms`); positions if not given.
     """
 
     n: int
@@ -47,6 +49,11 @@ class Pool:
     score_name: str | None = None
     signals: Signals | None = None
     shares: tuple[tuple[str, NDArray[np.int64], int], ...] | None = None
+    ids: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not self.ids.size:
+            object.__setattr__(self, "ids", np.arange(self.n))
 
     def take(self, positions: NDArray[np.int64]) -> Pool:
         """Return the pool of just these examples."""
@@ -56,6 +63,7 @@ class Pool:
             labels=None if self.labels is None else self.labels[positions],
             scores=None if self.scores is None else self.scores[positions],
             signals=None if self.signals is None else self.signals.at(positions),
+            ids=self.ids[positions],
         )
 
     @property

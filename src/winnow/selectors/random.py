@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core import registry
-from ..core.seeds import stream
+from ..core.seeds import drawn_first
 from .pool import Choice, Pool
 
 __all__ = ["random"]
@@ -12,6 +12,9 @@ __all__ = ["random"]
 @registry.selector(needs=(), paper="baseline")
 def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Uniform, without replacement.
+
+    Each example has a random number that depends only on the seed and its id, and the smallest are kept: a smaller
+    subset is part of a larger one, and examples added to the source replace only as many as they have to.
 
     Parameters
     ----------
@@ -22,4 +25,4 @@ def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     seed
         Seed of the draw.
     """
-    return Choice(stream(seed, "random selection").permutation(pool.n)[:size])
+    return Choice(drawn_first(seed, "random selection", pool.ids, size))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core import checks, registry
 from ..core.errors import InputError
-from ..core.seeds import stream
+from ..core.seeds import uniforms
 from .pool import Choice, Pool
 
 __all__ = ["rank"]
@@ -37,7 +37,7 @@ def rank(pool: Pool, size: int, *, seed: int = 0, policy: str = "hard", skip: fl
         passed = min(round(_skipped(pool, skip, owner) * pool.n), pool.n - size)
     elif skip is not None:
         raise InputError(f"skip of {owner} belongs to policy='window'; got policy={kind!r}.")
-    ties = stream(seed, "rank", "ties").permutation(pool.n)
+    ties = uniforms(seed, ("rank", "ties"), pool.ids)
     values = pool.difficulty if kind == "easy" else -pool.difficulty
     order = np.lexsort((ties, values))
     return Choice(order[passed : passed + size], certificate={"policy": kind, "skipped": passed})

@@ -196,7 +196,8 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
                 f"{owner} needs {', '.join(sorted(needs))} beside the scores; pass the signals "
                 "they came from as signals=."
             )
-        held = {name: request.signals.array(name, owner) for name in sorted(needs)}
+        origins = sorted({request.signals.origin(name, owner) for name in needs})
+        held = {name: request.signals.arrays[name] for name in origins}
         arrays = replace(request.signals, arrays=held).take(base.ids[order])
     labels = None if base.labels is None else base.labels[order]
     if base.task == "classification" and labels is not None:
@@ -211,6 +212,7 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
         scores=None if scores is None else scores.take(base.ids[order]).values,
         score_name=None if scores is None else scores.name,
         signals=arrays,
+        ids=base.ids[order],
     )
 
 

@@ -1,4 +1,4 @@
-"""Strata (CCS): cover the whole range of difficulty evenly, without the hardest examples."""
+"""Strata (CCS): cover the range of difficulty evenly; if much is removed, without the hardest examples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.quotas import share_out
 from ..core import checks, registry
-from ..core.seeds import stream
+from ..core.seeds import uniforms
 from .pool import Choice, Pool
 
 __all__ = ["strata"]
@@ -17,7 +17,7 @@ REMOVED, DROPPED = (0.5, 0.8, 0.9), (0.0, 0.2, 0.3)  # how much of the hardest t
 
 @registry.selector(needs={"scores"}, paper="Zheng et al. 2023 (CCS)", default_score="aum")
 def strata(pool: Pool, size: int, *, seed: int = 0, drop: float | None = None, bins: int = 50) -> Choice:
-    """Drop the hardest, then draw evenly from equal-width strata of the score.
+    """Draw evenly from equal-width strata of the score; if much is removed, without the hardest.
 
     Strata are filled from the smallest up: each gives an equal part of what is still needed, or all it has, and the
     rest is distributed over the larger ones. Within a stratum the draw is uniform.
@@ -44,16 +44,15 @@ def strata(pool: Pool, size: int, *, seed: int = 0, drop: float | None = None, b
     else:
         fraction = checks.number("drop", owner, drop, low=0.0, high=1.0, open_high=True)
     dropped = min(round(fraction * pool.n), pool.n - size)
-    rng = stream(seed, "strata")
-    ties = rng.permutation(pool.n)
+    ties = uniforms(seed, ("strata", "ties"), pool.ids)
     left = np.sort(np.lexsort((ties, -pool.difficulty))[dropped:])
     place = stratum(pool.difficulty[left], count)
     held = np.bincount(place, minlength=count)
     parts = share_out(held, size)
-    picked = [
-        rng.choice(left[place == number], size=int(parts[number]), replace=False) for number in np.flatnonzero(parts)
-    ]
-    return Choice(np.concatenate(picked), certificate={"dropped": dropped, "strata": int(np.count_nonzero(held))})
+    by_stratum = np.lexsort((uniforms(seed, "strata", pool.ids[left]), place))
+    turn = np.arange(left.size) - (np.cumsum(held) - held)[place[by_stratum]]  # within the stratum
+    picked = left[by_stratum[turn < parts[place[by_stratum]]]]
+    return Choice(picked, certificate={"dropped": dropped, "strata": int(np.count_nonzero(held))})
 
 
 def stratum(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

@@ -1,19 +1,29 @@
-"""Spherical k-means, for prototypes and for clusters in place of classes.
+"""k-means: spherical, for prototypes and for clusters in place of classes; ordinary, for medoids.
 
-Rows are scaled to unit length. Centroids are initialised by k-means++ on a seeded sample and refined by faiss. This is
-repeated from several starts, and the tightest clustering wins: a single start often splits one class and merges two
-others. The same rows, order and seed give the same centroids, whatever the number of threads.
+Centroids are initialised by k-means++ on a sample and refined by faiss, on one thread. Spherical k-means scales rows to
+unit length and is repeated from several starts, and the tightest clustering wins: a single start often splits one class
+and merges two others. All draws are keyed by id.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import checks
-from ..core.seeds import number, stream
+from ..core.seeds import drawn_first, number, uniforms
 
-__all__ = ["DEFAULT_CLUSTERS", "cosines", "nearest_centroid", "spherical_centroids", "starting_rows", "unit_rows"]
+__all__ = [
+    "DEFAULT_CLUSTERS",
+    "centroids",
+    "cosines",
+    "nearest_centroid",
+    "spherical_centroids",
+    "starting_rows",
+    "unit_rows",
+]
 
 DEFAULT_CLUSTERS = 10  # used if there are no classes
 SAMPLE = 100  # rows per centroid in the sample for k-means++
@@ -32,56 +42,75 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.float64]:
     return rows
 
 
-def starting_rows(unit: NDArray[np.float64], k: int, seed: int, start: int = 0) -> NDArray[np.int64]:
-    """Return the positions of k initial centroids, by k-means++ on a seeded sample of the rows."""
-    rng = stream(seed, "k-means", k, start)
-    n = unit.shape[0]
-    sample = rng.permutation(n)[: max(k, min(n, SAMPLE * k))]
-    rows = unit[sample]
-    chosen = [int(rng.integers(sample.size))]
+def starting_rows(rows: NDArray[np.float64], k: int, ids: NDArray[Any], seed: int, start: int = 0) -> NDArray[np.int64]:
+    """Return the positions of k initial centroids, by k-means++ on a sample of the rows.
+
+    Drawing in proportion to a weight is a race: each row waits an exponential time at a rate of its weight, and the
+    first to arrive is drawn. The others have waited a part of their time, and race on at their new rates. Exponential
+    times have no memory, so one random number per id is enough for all draws.
+    """
+    sample = np.sort(drawn_first(seed, ("k-means", start, "sample"), ids, max(k, SAMPLE * k)))
+    rows, waiting = rows[sample], -np.log(uniforms(seed, ("k-means", start), ids[sample]))
+    chosen: list[int] = []
     gap = np.full(sample.size, np.inf)
-    for _ in range(k - 1):
+    rates = np.ones(sample.size)
+    for _ in range(k):
+        if not rates.any():  # fewer distinct rows than centroids: any other row will do
+            rates[np.setdiff1d(np.arange(sample.size), chosen)] = 1.0
+        arrival = np.divide(waiting, rates, out=np.full(sample.size, np.inf), where=rates > 0)
+        chosen.append(int(arrival.argmin()))
+        waiting = np.maximum(waiting - rates * arrival[chosen[-1]], 0.0)
         gap = np.minimum(gap, np.square(rows - rows[chosen[-1]]).sum(axis=1))
-        gap[chosen] = 0.0
-        total = gap.sum()
-        if total > 0:
-            draw = int(np.searchsorted(np.cumsum(gap), rng.random() * total, side="right"))
-            chosen.append(min(draw, int(np.flatnonzero(gap > 0)[-1])))
-        else:  # fewer distinct rows than centroids: any other row will do
-            chosen.append(int(np.setdiff1d(np.arange(sample.size), chosen)[0]))
+        gap[chosen[-1]] = 0.0
+        rates = gap.copy()
     return np.asarray(sample[chosen], dtype=np.int64)
 
 
-def spherical_centroids(points: NDArray[np.floating], k: int, seed: int, owner: str) -> NDArray[np.float64]:
+def spherical_centroids(
+    points: NDArray[np.floating], k: int, seed: int, owner: str, ids: NDArray[Any]
+) -> NDArray[np.float64]:
     """Return k centroids of the directions of the points, as unit rows (k x d)."""
-    import faiss
-
     unit = unit_rows(points)
     count = checks.integer("k", owner, k, low=1, high=unit.shape[0])
-    rows = unit.astype(np.float32)
     tightest, found = -np.inf, unit[:count]
+    for start in range(STARTS if count > 1 else 1):
+        refined = unit_rows(_refined(unit, starting_rows(unit, count, ids, seed, start), seed, ROUNDS, spherical=True))
+        tightness = float(cosines(unit, refined).sum())
+        if tightness > tightest:
+            tightest, found = tightness, refined
+    return found
+
+
+def centroids(points: NDArray[np.float64], k: int, seed: int, ids: NDArray[Any], rounds: int) -> NDArray[np.float64]:
+    """Return k centroids of the points themselves (k x d), by k-means from one start."""
+    return _refined(points, starting_rows(points, k, ids, seed), seed, rounds, spherical=False)
+
+
+def _refined(
+    rows: NDArray[np.float64], start: NDArray[np.int64], seed: int, rounds: int, *, spherical: bool
+) -> NDArray[np.float64]:
+    """Run k-means from the rows at these positions."""
+    import faiss
+
+    n, d = rows.shape
+    table = np.ascontiguousarray(rows, dtype=np.float32)
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)  # sums in a fixed order
     try:
-        for start in range(STARTS if count > 1 else 1):
-            machine = faiss.Kmeans(
-                unit.shape[1],
-                count,
-                niter=ROUNDS,
-                spherical=True,
-                verbose=False,
-                seed=number(seed, "k-means", count, start) % 2**31,
-                min_points_per_centroid=1,
-                max_points_per_centroid=max(1, unit.shape[0]),
-            )
-            machine.train(rows, init_centroids=np.ascontiguousarray(rows[starting_rows(unit, count, seed, start)]))
-            centroids = unit_rows(np.asarray(machine.centroids, dtype=np.float64))
-            tightness = float(cosines(unit, centroids).sum())
-            if tightness > tightest:
-                tightest, found = tightness, centroids
+        machine = faiss.Kmeans(
+            d,
+            start.size,
+            niter=rounds,
+            spherical=spherical,
+            verbose=False,
+            seed=number(seed, "k-means", start.size) % 2**31,
+            min_points_per_centroid=1,
+            max_points_per_centroid=n,
+        )
+        machine.train(table, init_centroids=np.ascontiguousarray(table[start]))
     finally:
         faiss.omp_set_num_threads(threads)
-    return found
+    return np.asarray(machine.centroids, dtype=np.float64)
 
 
 def cosines(points: NDArray[np.floating], centroids: NDArray[np.float64]) -> NDArray[np.float64]:

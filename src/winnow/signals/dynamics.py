@@ -1,4 +1,8 @@
-"""Logits and losses: the outputs of a network for each example after every epoch, recorded during training."""
+"""Training dynamics: what a network makes of each example in every epoch of a training.
+
+`dynamics` and `predictions` come from the outputs that training computes anyway, at no cost. `logits` and `losses` come
+from a pass in eval mode after each epoch. `mode` of observe says otherwise. Signals wanted together share one Recorder.
+"""
 
 from __future__ import annotations
 
@@ -9,66 +13,132 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..artefacts.labelled_logits import LabelledLogits, first_averaged
 from ..core import registry
 from ..core.errors import DivergedError
 from ..training import predict
 from ..training.recorder import Recorder
 from .observation import Look, Observation
 
-__all__ = ["Dynamics", "logits", "losses"]
+__all__ = ["Dynamics", "dynamics", "logits", "losses", "predictions"]
 
-ARRAYS: dict[str, tuple[str | int, ...]] = {
-    "logits": ("seeds", "epochs", "examples", "classes"),
-    "losses": ("seeds", "epochs", "examples"),
+PER_EPOCH: tuple[str | int, ...] = ("seeds", "epochs", "examples")
+LOSSES: dict[str, tuple[str | int, ...]] = {"losses": PER_EPOCH}
+LOGITS: dict[str, tuple[str | int, ...]] = {"logits": (*PER_EPOCH, "classes"), **LOSSES}
+PREDICTIONS: dict[str, tuple[str | int, ...]] = {"predictions": ("seeds", "examples", "classes")}
+# float32, since scores rank: float16 would tie most of the easy examples, whose probabilities round to 1
+DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
+    **LOSSES,
+    "probabilities": PER_EPOCH,
+    "margins": PER_EPOCH,
+    "correct": registry.ArrayLayout(PER_EPOCH, "uint8"),
+    "errors": PER_EPOCH,
 }
+FREE = registry.Cost("once")
 
 
-@registry.signal(arrays=ARRAYS, when="training", tasks=("classification",))
+def _made_up(
+    sizes: Mapping[str, int], labels: NDArray[np.int64], hardness: NDArray[np.float64], rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """Make up a training in which hard examples are learned late; regression has losses alone."""
+    seeds, epochs, n, classes = (sizes[axis] for axis in ("seeds", "epochs", "examples", "classes"))
+    if classes < 2:
+        return {"losses": rng.random((seeds, epochs, n)) + hardness}
+    made = {name: np.empty((seeds, epochs, n)) for name in DYNAMICS}
+    made["predictions"] = np.zeros((seeds, n, classes))
+    first = first_averaged(epochs)
+    for seed in range(seeds):
+        for row in range(epochs):
+            outputs = rng.normal(size=(n, classes))
+            outputs[np.arange(n), labels] += 4 * (row + 1) / epochs - 3 * hardness
+            seen = LabelledLogits(outputs, labels)
+            for name in DYNAMICS:
+                made[name][seed, row] = seen.array(name)
+            if row + 1 >= first:
+                made["predictions"][seed] += seen.predictions / (epochs - first + 1)
+    return made
+
+
+@registry.signal(arrays=DYNAMICS, when="training", cost=FREE, make_up=_made_up)
+def dynamics(look: Look) -> Dynamics:
+    """Loss, probability of the label, margin, correctness and EL2N of each example in each epoch of training."""
+    return Dynamics(look, "dynamics", tuple(DYNAMICS))
+
+
+@registry.signal(arrays=PREDICTIONS, when="training", cost=FREE, make_up=_made_up)
+def predictions(look: Look) -> Dynamics:
+    """Mean prediction for each example over the last half of the epochs of training, in the units of the label."""
+    return Dynamics(look, "predictions", tuple(PREDICTIONS))
+
+
+@registry.signal(arrays=LOGITS, when="training", tasks=("classification",))
 def logits(look: Look) -> Dynamics:
     """Outputs of the network after each epoch, and the losses that follow from them."""
-    return Dynamics(look)
+    return Dynamics(look, "logits", tuple(LOGITS))
 
 
-@registry.signal(arrays=ARRAYS, when="training")
+@registry.signal(arrays=LOGITS, when="training")
 def losses(look: Look) -> Dynamics:
     """Loss of each example after each epoch; the logits come with it where there are classes."""
-    return Dynamics(look)
+    return Dynamics(look, "logits", tuple(LOGITS))
 
 
 class Dynamics:
-    """Records outputs in eval mode after each epoch, or keeps what training computes anyway."""
+    """Records the outputs that training computes anyway, or those in eval mode after each epoch.
+
+    The first of several that share a `Look` records for all of them.
+    """
 
     epochs: tuple[int, ...] = ()
     after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None = None
 
-    def __init__(self, look: Look) -> None:
-        source, self._feed = look.feed.source, look.feed
+    def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
+        self._feed, self._names = look.feed, names
         self._what: Observation = look.what
-        self._targets = np.zeros(0) if look.feed.targets is None else look.feed.targets.numpy()
-        self._recorder = Recorder(
-            len(look.feed),
-            source.outputs,
-            ids=look.feed.ids,
-            task="regression" if source.task == "regression" else "classification",
-            planned_epochs=look.what.recipe.epochs,
-        )
-        if look.what.mode == "train":
+        self._shared: dict[str, Any] = look.shared
+        self._first = "keep" not in self._shared
+        self._shared.setdefault("keep", []).append(keep)
+        if look.what.mode == "train" and self._first:
             self.after_batch = self._log
 
-    def _log(self, positions: NDArray[np.int64], output: torch.Tensor | NDArray[np.float32]) -> None:
-        self._recorder.log(positions, output, self._targets[positions])
+    @property
+    def _recorder(self) -> Recorder:
+        """The recorder of this training, made when it is first used: then all signals have said what to keep."""
+        if "recorder" not in self._shared:
+            source = self._feed.source
+            made = self._shared["recorder"] = Recorder(
+                len(self._feed),
+                source.outputs,
+                ids=self._feed.ids,
+                task="regression" if source.task == "regression" else "classification",
+                planned_epochs=self._what.recipe.epochs,
+                keep=self._shared["keep"],
+            )
+            if self._feed.targets is not None:
+                made.expect(self._feed.targets.numpy())
+        found: Recorder = self._shared["recorder"]
+        return found
+
+    def _log(self, positions: NDArray[np.int64], output: torch.Tensor) -> None:
+        self._recorder.log_outputs(positions, output)
 
     def after_epoch(self, epoch: int, model: torch.nn.Module) -> None:
         """Record all examples, if training has not recorded them already."""
+        if not self._first:
+            return
         if self._what.mode == "eval":
             output = predict(model, self._feed, self._what.recipe)
             if not np.isfinite(output).all():
                 raise DivergedError(f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe.")
-            self._log(np.arange(len(self._feed)), output)
+            self._log(np.arange(len(self._feed)), torch.from_numpy(output))
         self._recorder.end_epoch()
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded, without the axis `seeds`."""
         seen = self._recorder.signals()
         self.epochs = seen.epochs
-        return {name: values[0] for name, values in seen.arrays.items()}
+        found = {name: seen.arrays[name][0] for name in self._names if name in seen.arrays}
+        if "predictions" in found and self._feed.source.task == "regression":
+            scaling = self._feed.scaling
+            found["predictions"] = found["predictions"] * scaling.target_std.numpy() + scaling.target_mean.numpy()
+        return found

@@ -8,16 +8,18 @@ draws would not guarantee that: 3 % of the examples would be in all ten.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core import checks, registry
 from ..core.errors import InputError
-from ..core.seeds import stream
+from ..core.seeds import drawn_first
 from ..training import predict
-from .observation import Look
+
+if TYPE_CHECKING:
+    from .observation import Look
 
 __all__ = ["BLOCK", "ensemble", "memberships"]
 
@@ -33,7 +35,7 @@ def _made_up(
     rng: np.random.Generator,
 ) -> dict[str, NDArray[Any]]:
     """Make up memberships and outcomes; hard examples are right mostly in models trained on them."""
-    member = memberships(sizes["examples"], BLOCK, 0)
+    member = memberships(np.arange(sizes["examples"]), BLOCK, 0)
     right = rng.random(member.shape) < np.where(member, 0.99, 1 - 0.9 * hardness)
     return {"ensemble_member": member, "ensemble_correct": right}
 
@@ -52,18 +54,23 @@ def ensemble(look: Look) -> dict[str, NDArray[Any]]:
     return {"ensemble_member": np.asarray(look.member), "ensemble_correct": right.astype(np.uint8)}
 
 
-def memberships(n: int, models: int, seed: int) -> NDArray[np.uint8]:
-    """Return which examples each model trains on: models x n, 1 if it does, examples sorted by id."""
+def memberships(ids: NDArray[Any], models: int, seed: int) -> NDArray[np.uint8]:
+    """Return which examples each model trains on: models x examples, 1 if it does; by id, in any order of the ids.
+
+    A fold is a tenth of the examples in the order of their random numbers, so a new example moves at most one other
+    example across each border.
+    """
     checks.integer("models", "the ensemble", models, low=BLOCK)
     if models % BLOCK:
         raise InputError(
             f"models of the ensemble must be a multiple of {BLOCK}, so that every example is left out "
             f"equally often; got {models}."
         )
-    checks.integer("number of examples", "the ensemble", n, low=BLOCK)
+    n = checks.integer("number of examples", "the ensemble", len(ids), low=BLOCK)
     member = np.ones((models, n), dtype=np.uint8)
     for block in range(models // BLOCK):
-        fold = stream(seed, "ensemble", block).permutation(n) % BLOCK
+        fold = np.empty(n, dtype=np.int64)
+        fold[drawn_first(seed, ("ensemble", block), ids)] = np.arange(n) * BLOCK // n
         for j in range(BLOCK):
             member[block * BLOCK + j] = ~np.isin(fold, [(j + k) % BLOCK for k in range(LEFT_OUT)])
     return member

@@ -1,13 +1,15 @@
 """observe: train a model and record what it does with each example.
 
 Ten scores cost one observation: everything in `want` is recorded in the same trainings. Each seed, and each model of an
-ensemble, is a separate step: saved when finished, and run in parallel by the engine.
+ensemble, is a separate step: saved when finished, and run in parallel by the engine. `observe_run` is the same for
+`winnow observe`, which adds to what a run directory holds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 from ..artefacts import Signals, record
@@ -23,21 +25,27 @@ from ..models.identity import Model
 from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
+from .embed import embed
 from .ensemble import memberships
-from .observation import Observation
-from .observation_jobs import observed
+from .observation import Observation, observed
 
-__all__ = ["Mode", "Want", "observe"]
+__all__ = ["FILE", "Mode", "Want", "observe", "observe_run"]
 
 Want = Annotated[
     str | Iterable[str] | None,
     Parameter(
-        "A signal to record, such as logits; winnow methods lists them. May be given several times.",
+        "A signal to record, such as dynamics; winnow methods lists them. May be given several times.",
         plain=None,
         kind=list[str] | None,
     ),
 ]
-Mode = Annotated[str, choice("Record in a pass after each epoch, or during training at no cost", ("eval", "train"))]
+Mode = Annotated[
+    str,
+    choice(
+        "Record in a pass after each epoch, or during training at no cost; auto makes a pass for logits and losses",
+        ("auto", "eval", "train"),
+    ),
+]
 GradientEpoch = Annotated[
     int | None, Parameter("Epoch after which gradients are taken; a tenth of the training if not given.")
 ]
@@ -46,6 +54,7 @@ Ensemble = Annotated[int, Parameter("Number of models of the ensemble, a multipl
 Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
+FILE = "signals.safetensors"
 
 
 def observe(
@@ -55,7 +64,7 @@ def observe(
     seeds: Observations = 1,
     want: Want = None,
     *,
-    mode: Mode = "eval",
+    mode: Mode = "auto",
     gradient_epoch: GradientEpoch = None,
     gradient_dim: GradientDim = 512,
     ensemble: Ensemble = 10,
@@ -80,10 +89,11 @@ def observe(
         Number of trainings, or their seeds.
     want
         Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. If not
-        given, `logits`, or `losses` for regression.
+        given, `dynamics`: loss, probability of the label, margin, correctness and EL2N per epoch.
     mode
         `eval` records all examples after each epoch, in eval mode and without augmentation, which costs a forward pass;
-        `train` keeps the outputs that training computes anyway.
+        `train` keeps the outputs that training computes anyway. `auto` is `eval` if `logits` or `losses` are wanted,
+        and otherwise `train`.
     gradient_epoch
         After which epoch gradients are taken; a tenth of the training if not given.
     gradient_dim
@@ -119,8 +129,8 @@ def observe(
     --------
     >>> import winnow as wn
     >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), limit=100)
-    >>> signals.logits.shape  # seeds, epochs, examples, classes
-    (1, 2, 100, 10)
+    >>> signals.array("margins").shape  # seeds, epochs, examples
+    (1, 2, 100)
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
@@ -140,7 +150,7 @@ def _observation(asked: VerbRequest) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
     source, recipe, want = asked.source, asked.recipe, asked.want
     if want is None:
-        want = ("losses",) if source.task == "regression" else ("logits",)
+        want = ("dynamics",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
     known = {entry.name: entry for entry in registry.listing("signal")}
     for word in words:
@@ -164,12 +174,55 @@ def _observation(asked: VerbRequest) -> Observation:
     epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch
     checks.integer("gradient_epoch", "observe", epoch, low=1, high=recipe.epochs)
     if any(known[word].when == "ensemble" for word in words):
-        memberships(len(source), asked.ensemble, asked.seed)
+        memberships(source.ids, asked.ensemble, asked.seed)
     network = model = asked.model
     if any(known[word].when != "data" for word in words):
         auto = isinstance(model, str) and model == "auto"
         network = choose(source.shape, source.kind, source.outputs) if auto else model
         build(network, classes=source.outputs, shape=source.shape)  # raises before any training if it does not fit
-    return Observation(
-        network, recipe, words, asked.mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed
-    )
+    passes = any(known[word].when == "training" and known[word].cost_of({}).time != "once" for word in words)
+    mode = asked.mode if asked.mode != "auto" else "eval" if passes else "train"
+    return Observation(network, recipe, words, mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed)
+
+
+def observe_run(
+    source: Data,
+    out: str | Path,
+    *,
+    want: Want = None,
+    model: Model = "auto",
+    recipe: How = None,
+    seeds: Observations = 1,
+    mode: Mode = "auto",
+    seed: Seed = 0,
+    engine: Where = None,
+    **opening: Any,
+) -> Signals:
+    """Observe into a run directory and keep everything there as `signals.safetensors`.
+
+    A later call with the same model and recipe adds to the file; an array that is observed again replaces the old one.
+
+    Parameters
+    ----------
+    source, want, model, recipe, seeds, mode, seed, engine, **opening
+        As for `observe`. Without `want`: dynamics, or embeddings without labels.
+    out
+        The run directory.
+    """
+    asked = request(observe_run, locals(), "observe")
+    source = asked.source
+    wanted = tuple(want or (("embeddings",) if source.task == "unlabelled" else ("dynamics",)))
+    growing = ("seeds", "engine")  # may differ between calls
+    settings = {name: value for name, value in asked.settings().items() if name not in growing}
+    settings = {"command": "observe", **settings}
+    with Run.opened(out, settings, extend=False) as run:
+
+        def make() -> Signals:
+            if source.task == "unlabelled" and wanted == ("embeddings",):
+                made = embed(source, "raw" if model == "auto" else model, seed=seed)
+            else:
+                made = observe(source, model, recipe, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
+            kept = Path(out) / FILE
+            return Signals.load(kept).merge(made) if kept.exists() else made
+
+        return run.step("observe", Signals, make, key=[settings, seeds, list(wanted)], file=FILE)

@@ -13,17 +13,18 @@ change a copy, not the array that was opened.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.source import Kind, Source
+from ..artefacts.source import Kind, Read, Source
 from ..core.errors import DataError, InputError, reason
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .splits import without_splits
 
-__all__ = ["canonical", "open_arrays", "to_numpy"]
+__all__ = ["array_pieces", "canonical", "open_arrays", "to_numpy"]
 
 _CHANNELS = (1, 3, 4)
 
@@ -45,20 +46,23 @@ def open_arrays(inputs: Any, target: Any, asked: OpenRequest) -> Source:
     asked.refuse("columns", of="arrays")
     values, kind = canonical(to_numpy(inputs, "X", owner), owner)
     raw = None if target is None or asked.task == "unlabelled" else to_numpy(target, "labels", owner)
-    return assemble(
-        asked,
-        name,
-        Pieces(
-            adapter="arrays",
-            read=Held(values),
-            count=len(values),
-            shape=values.shape[1:],
-            kind=kind,
-            target=raw,
-            values=values,
-            columns=column_names(values, kind),
-            origin={"labels": raw is not None},
-        ),
+    return assemble(asked, name, array_pieces("arrays", Held(values), values, kind, raw, {"labels": raw is not None}))
+
+
+def array_pieces(
+    adapter: str, read: Read, values: NDArray[Any], kind: Kind, target: NDArray[Any] | None, origin: Mapping[str, Any]
+) -> Pieces:
+    """Return the pieces of a source whose inputs are one array, as `canonical` returns it."""
+    return Pieces(
+        adapter=adapter,
+        read=read,
+        count=len(values),
+        shape=values.shape[1:],
+        kind=kind,
+        target=target,
+        values=values,
+        columns=column_names(values, kind),
+        origin=origin,
     )
 
 

@@ -2,8 +2,8 @@
 
 The number held out is exactly round(fraction x n). For classification each class gives its share, rounded by largest
 remainder, between one and all but one of its examples, so that every class with at least two is on both sides; a class
-with a single example stays in the training part. Within a class, examples are drawn in canonical (id-sorted) order
-from a random stream keyed by the class.
+with a single example stays in the training part. Within a class, those with the smallest random numbers are drawn; the
+numbers depend only on the seed and the ids.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core import checks
 from ..core.errors import DataError
-from ..core.seeds import stream
+from ..core.seeds import drawn_first
 
 __all__ = ["hold_out", "sample"]
 
@@ -50,9 +50,9 @@ def hold_out(
             f"source {source.name!r} has too few examples ({len(source)}) to hold out {part:g} of them and keep some."
         )
     if source.task == "classification" and source.labels is not None:
-        held = _by_class(source, total, seed)
+        held = _by_class(source, total, seed, "hold-out")
     else:
-        held = source.order[stream(seed, "hold-out").permutation(len(source))[:total]]
+        held = _drawn(source, total, seed, "hold-out")
     inside = np.zeros(len(source), dtype=bool)
     inside[held] = True
     parts = (np.flatnonzero(~inside), np.flatnonzero(inside))
@@ -82,23 +82,22 @@ def sample(source: Source, size: int, seed: int = 0) -> Source:
     if wanted >= len(source):
         return source
     if source.task == "classification" and source.labels is not None:
-        drawn = _by_class(source, wanted, seed, both_sides=False)
+        drawn = _by_class(source, wanted, seed, "sample", both_sides=False)
     else:
-        drawn = source.order[stream(seed, "hold-out").permutation(len(source))[:wanted]]
+        drawn = _drawn(source, wanted, seed, "sample")
     part = source.at(np.sort(drawn), f"{source.name}:{wanted}")
     return replace(part, origin={**source.origin, "sample": {"size": wanted, "seed": seed}})
 
 
-def _by_class(source: Source, total: int, seed: int, both_sides: bool = True) -> NDArray[np.int64]:
-    labels = np.asarray(source.labels)[source.order]
-    counts = np.bincount(labels, minlength=len(source.classes))
-    quotas = _quotas(counts, total, source.name, both_sides)
-    held = []
-    for number, quota in enumerate(quotas):
-        members = source.order[labels == number]
-        drawn = stream(seed, "hold-out", source.classes[number]).permutation(members.size)[:quota]
-        held.append(members[drawn])
-    return np.concatenate(held)
+def _drawn(source: Source, total: int, seed: int, name: str) -> NDArray[np.int64]:
+    return source.order[drawn_first(seed, name, source.ids[source.order], total)]
+
+
+def _by_class(source: Source, total: int, seed: int, name: str, both_sides: bool = True) -> NDArray[np.int64]:
+    order = _drawn(source, len(source), seed, name)
+    labels = np.asarray(source.labels)[order]
+    quotas = _quotas(np.bincount(labels, minlength=len(source.classes)), total, source.name, both_sides)
+    return np.concatenate([order[labels == number][:quota] for number, quota in enumerate(quotas)])
 
 
 def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..core.errors import DataError, reason
-from .arrays import canonical, column_names
-from .assembly import OpenRequest, Pieces, assemble
+from .arrays import array_pieces, canonical
+from .assembly import OpenRequest, assemble
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named
 
@@ -66,21 +66,8 @@ def open_idx(path: Path, asked: OpenRequest) -> Source:
     values = reader.values
     raw = None if labels is None or asked.task == "unlabelled" else read_idx(labels)
     kind = canonical(values[:1], owner)[1]
-    return assemble(
-        asked,
-        name,
-        Pieces(
-            adapter="idx",
-            read=reader,
-            count=len(values),
-            shape=values.shape[1:],
-            kind=kind,
-            target=raw,
-            values=values,
-            columns=column_names(values, kind),
-            origin={"path": str(images), "labels": None if labels is None else labels.name, "split": split},
-        ),
-    )
+    origin = {"path": str(images), "labels": None if labels is None else labels.name, "split": split}
+    return assemble(asked, name, array_pieces("idx", reader, values, kind, raw, origin))
 
 
 def load_inputs(path: str) -> NDArray[Any]:

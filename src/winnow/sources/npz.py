@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core.errors import DataError, UnknownNameError, reason
 from ..core.parameter_names import of
-from .arrays import canonical, column_names
-from .assembly import OpenRequest, Pieces, assemble
+from .arrays import array_pieces, canonical
+from .assembly import OpenRequest, assemble
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
@@ -46,21 +46,7 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
     raw = None if labels is None or asked.task == "unlabelled" else _array(path, labels)
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
-    return assemble(
-        asked,
-        name,
-        Pieces(
-            adapter="npz",
-            read=reader,
-            count=len(values),
-            shape=values.shape[1:],
-            kind=kind,
-            target=raw,
-            values=values,
-            columns=column_names(values, kind),
-            origin=origin,
-        ),
-    )
+    return assemble(asked, name, array_pieces("npz", reader, values, kind, raw, origin))
 
 
 def load_inputs(path: str, key: str) -> NDArray[Any]:

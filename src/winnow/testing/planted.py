@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
+from ..artefacts.labelled_logits import DYNAMICS, LabelledLogits, first_averaged
 from ..artefacts.source import Task
 from ..core import registry
 
@@ -54,6 +55,16 @@ def _losses(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[n
     return np.asarray(total - np.take_along_axis(logits, labels[None, :, None], axis=-1)[..., 0])
 
 
+def _follow_from(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Return the dynamics and predictions that follow from the logits, as a Recorder would have kept them."""
+    epochs = logits.shape[1]
+    labelled = [[LabelledLogits(part, labels) for part in seed] for seed in logits]
+    late = range(first_averaged(epochs) - 1, epochs)
+    found = {name: np.array([[part.array(name) for part in seed] for seed in labelled]) for name in DYNAMICS[1:]}
+    found["predictions"] = np.array([np.mean([seed[row].predictions for row in late], axis=0) for seed in labelled])
+    return {name: values.astype(registry.layout_of(name).dtype) for name, values in found.items()}
+
+
 def planted(
     n: int = 150,
     classes: int = 3,
@@ -88,6 +99,7 @@ def planted(
         "ensemble_member": member.astype(np.uint8),
         "ensemble_correct": (rng.random((models, n)) < chance).astype(np.uint8),
     }
+    arrays |= _follow_from(logits, labels)
     sizes = {"seeds": seeds, "models": models, "epochs": epochs, "examples": n, "classes": classes}
     sizes |= {"embedding": points.shape[1], "projection": 12}
     for entry in registry.listing("signal"):
@@ -113,7 +125,8 @@ def as_task(made: Signals, task: Task) -> Signals:
     if task == "classification":
         return made
     kept = {name for entry in registry.listing("signal") if task in entry.tasks for name in entry.arrays}
-    kept = kept | {"logits"} if task == "unlabelled" else kept - {"logits"}  # logits need a network, not labels
+    classified = {"logits", "predictions", *DYNAMICS[1:]}  # of these, logits and predictions need no labels
+    kept = kept | {"logits", "predictions"} if task == "unlabelled" else kept - classified
     labels = None if task == "unlabelled" else made.arrays["embeddings"][:, 0].astype(np.float64)
     return replace(
         made,

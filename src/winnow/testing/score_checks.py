@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..artefacts import Scores
+from ..artefacts.labelled_logits import DYNAMICS
 from ..core import registry
 from ..core.errors import NotDefinedError
 from ..scores.score import score
@@ -66,7 +67,18 @@ def _finite_on_extreme_signals(name: str) -> None:
     arrays["logits"] = rng.choice([-1e4, 1e4], size=arrays["logits"].shape).astype(np.float32)
     arrays["losses"] = rng.choice([0.0, 2e4], size=arrays["losses"].shape).astype(np.float32)
     arrays["embeddings"] = rng.choice([0.0, 1e-20, 1e15], size=arrays["embeddings"].shape).astype(np.float32)
-    assert np.isfinite(score(name, replace(made, arrays=arrays)).values).all()
+    for array in DYNAMICS[1:]:  # these follow from the logits
+        del arrays[array]
+    extreme = replace(made, arrays=arrays)
+    held = {array: extreme.array(array) for array in DYNAMICS[1:]}
+    assert np.isfinite(score(name, extreme).values).all()
+    assert np.isfinite(score(name, replace(made, arrays={**arrays, **held})).values).all()
+
+
+def _held_arrays_and_logits_agree(name: str) -> None:
+    made = _made().signals
+    arrays = {key: values for key, values in made.arrays.items() if key not in DYNAMICS}
+    assert np.allclose(score(name, replace(made, arrays=arrays)).values, score(name, made).values, atol=1e-5)
 
 
 def _finite_where_everything_is_equal(name: str) -> None:
@@ -136,7 +148,8 @@ def _other_tasks_work_or_are_refused(name: str) -> None:
 def _missing_arrays_are_named(name: str) -> None:
     made = _made().signals
     for needed in registry.get("score", name).needs:
-        others = {key: values for key, values in made.arrays.items() if key != needed}
+        gone = {needed, "logits"} if needed in DYNAMICS else {needed}
+        others = {key: values for key, values in made.arrays.items() if key not in gone}
         pattern = f"score '{name}' needs {needed}; .* Get it with wn"
         refused(partial(score, name, replace(made, arrays=others)), NotDefinedError, pattern)
 
@@ -161,6 +174,7 @@ CHECKS: tuple[Callable[[str], None], ...] = (
     _same_signals_same_values,
     _other_examples_play_no_part,
     _finite_on_extreme_signals,
+    _held_arrays_and_logits_agree,
     _finite_where_everything_is_equal,
     _inputs_are_left_alone,
     _halves_of_the_seeds_agree,

@@ -30,6 +30,12 @@ def _made() -> Signals:
     return planted(counts=COUNTS, seeds=2, epochs=12, seed=2).signals
 
 
+@cache
+def _alike() -> Signals:
+    made = planted(n=40, seeds=1, epochs=12, seed=2).signals
+    return replace(made, arrays={key: np.zeros_like(values) for key, values in made.arrays.items()})
+
+
 def selected(name: str, signals: Signals | None = None, **options: Any) -> Subset:
     """Run a selector, on planted signals if none are given; if needed, with a score that the task has."""
     given = _made() if signals is None else signals
@@ -97,6 +103,21 @@ def _order_plays_no_part(name: str) -> None:
             _bytes(selected(name, given, size=33, balance=balance)) for given in (_made(), shuffled(_made()))
         )
         assert first == second
+
+
+def _draws_are_keyed_by_id(name: str) -> None:
+    """Where all examples are alike, only the draw decides, and removing one that was not drawn must change nothing.
+
+    Not for selectors that compare examples with each other, where any example may matter to all.
+    """
+    if registry.get("selector", name).needs - {"scores", "logits"}:
+        return
+    signals = _alike()
+    for balance in (None, 0.7):
+        first = selected(name, signals, size=24, balance=balance, seed=5).ids
+        for gone in np.setdiff1d(signals.ids, first)[::5]:
+            fewer = signals.take(signals.ids[signals.ids != gone])
+            assert np.array_equal(selected(name, fewer, size=24, balance=balance, seed=5).ids, first)
 
 
 def _other_tasks_work_or_are_refused(name: str) -> None:
@@ -179,6 +200,7 @@ CHECKS: tuple[Callable[[str], None], ...] = (
     _no_balance_and_balance_zero_are_the_same,
     _same_seed_same_bytes,
     _order_plays_no_part,
+    _draws_are_keyed_by_id,
     _other_tasks_work_or_are_refused,
     _scores_with_signals_are_signals,
     _missing_arrays_are_named,

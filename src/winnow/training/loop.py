@@ -23,6 +23,7 @@ from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import number, stream
+from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
 from .soft_loss import example_losses, soft_loss
@@ -56,6 +57,7 @@ def train(
     soft: NDArray[np.float32] | None = None,
     soft_weight: float = 1.0,
     steps: int | None = None,
+    sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
 ) -> Trained:
@@ -84,6 +86,9 @@ def train(
         recipe is applied to the label part only.
     steps
         Total number of optimiser steps; if not given, those of the recipe's epochs.
+    sampler
+        Chooses the batches of each epoch and weighs their losses, in place of the recipe's shuffles; together with
+        `weights`, those multiply the losses first.
     after_batch
         Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
@@ -117,7 +122,9 @@ def train(
     scale = None if weights is None or weighting == "draw" else torch.from_numpy(weights / weights.mean())
     drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
     with _torch_seeded(seed), safe_kernels(recipe):
-        return _train(model, feed, recipe, seed, measure, scale, drawn, optimizer, total, after_batch, after_epoch)
+        return _train(
+            model, feed, recipe, seed, measure, scale, drawn, optimizer, total, sampler, after_batch, after_epoch
+        )
 
 
 def _train(
@@ -130,6 +137,7 @@ def _train(
     drawn: NDArray[np.float64],
     optimizer: torch.optim.Optimizer,
     total: int,
+    sampler: DynamicSampler | None,
     after_batch: AfterBatch | None,
     after_epoch: AfterEpoch | None,
 ) -> Trained:
@@ -140,7 +148,8 @@ def _train(
         start = time.perf_counter()
         rng = stream(seed, "augment", epoch)
         loss = torch.zeros(())
-        for where in _batches(drawn, recipe, stream(seed, "batches", epoch)):
+        batches = _batches(drawn, recipe, stream(seed, "batches", epoch)) if sampler is None else iter(sampler)
+        for where in batches:
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(done, total)
             x = feed.inputs(where)
@@ -150,7 +159,9 @@ def _train(
             output = _outputs(model, x.to(device), recipe)
             precise = output if output.dtype == torch.float64 else output.float()
             losses = measure(precise, index)
-            loss = losses.mean() if scale is None else (losses * scale[index].to(losses)).mean()
+            if scale is not None:
+                losses = losses * scale[index].to(losses)
+            loss = losses.mean() if sampler is None else sampler.weigh(losses)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -1,4 +1,4 @@
-"""Recorder: record each example's logits and loss after each epoch, in winnow's loop or any other.
+"""Recorder: record what a network does with each example in each epoch, in winnow's loop or any other.
 
     rec = wn.Recorder(len(dataset), classes=10)
     for epoch in range(epochs):
@@ -11,35 +11,40 @@
 
 Logging inside the loop costs almost nothing, but these are outputs in train mode, each example at a different moment of
 the epoch. Scores are defined on eval mode without augmentation; for those, log a pass over the data after the epoch
-instead (`eval_pass` does it). Losses are computed once per epoch, all together: cross-entropy as
-log sum exp(z - max z) - (z_y - max z) in float64, or, for a regression, the squared error averaged over its outputs.
+instead (`eval_pass` does it).
+
+Everything is computed once per epoch, all together (`artefacts.labelled_logits`): cross-entropy, or for a regression
+the squared error averaged over its outputs. Logits take examples x epochs x classes numbers; `dynamics` (loss,
+probability of the label, margin, right or wrong, EL2N) takes examples x epochs, `predictions` examples x classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals, record
-from ..core import checks
+from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, LabelledLogits, first_averaged
+from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from .logged_batch import OWNER, as_array, class_targets, number_rows, positions_within, target_rows
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Recorder", "eval_pass"]
+__all__ = ["KEEP", "Recorder", "eval_pass"]
 
 TASKS = ("classification", "regression")
 MISSING = ("error", "carry")
+KEEP = ("logits", "dynamics", "predictions")
 CHUNK = 1 << 22  # logits turned into losses at a time, in float64
-OWNER = "Recorder"
 
 
 class Recorder:
-    """Records logits, losses and correctness per example and epoch.
+    """Records logits or training dynamics per example and epoch.
 
     Parameters
     ----------
@@ -50,12 +55,19 @@ class Recorder:
     ids
         Ids of the examples by position; if not given, 0 to n - 1.
     task
-        `classification` or `regression` (which keeps losses but not predictions).
+        `classification` or `regression` (which keeps losses, and predictions on request, but no outputs per epoch).
     planned_epochs
         Total number of epochs of the training; if not given, as many as were recorded.
     missing
         What to do about an example that was not logged in an epoch: `error` raises, `carry` keeps the values of the
         epoch before.
+    keep
+        What to keep, beside losses: any of `logits`, `dynamics` (probability of the label, margin, right or wrong,
+        EL2N) and `predictions` (their mean over the last epochs). Dynamics and predictions follow from logits, so both
+        are needed only without them, to save memory.
+    averaged
+        Share of the epochs, counted from the last planned one, over which predictions are averaged. If
+        `planned_epochs` is not given, epoch t weighs t (t + 1) instead, whose centre is that of the last half.
 
     Raises
     ------
@@ -83,6 +95,8 @@ class Recorder:
         task: Literal["classification", "regression"] = "classification",
         planned_epochs: int | None = None,
         missing: Literal["error", "carry"] = "error",
+        keep: str | Iterable[str] = ("logits",),
+        averaged: float = AVERAGED,
     ) -> None:
         self.n = checks.integer("n", OWNER, n, low=1)
         self.task = cast(Literal["classification", "regression"], checks.choice("task", OWNER, task, TASKS))
@@ -91,30 +105,40 @@ class Recorder:
         if planned_epochs is not None:
             checks.integer("planned_epochs", OWNER, planned_epochs, low=1)
         self.planned_epochs = planned_epochs
+        self.averaged = checks.fraction("averaged", OWNER, averaged)
+        words = (keep,) if isinstance(keep, str) else tuple(keep)
+        self.keep = tuple(dict.fromkeys(checks.choice("keep", OWNER, word, KEEP) for word in words))
         self.ids = np.arange(self.n) if ids is None else checks.ids(OWNER, ids)
         self._ids_from = "positions" if ids is None else "given"
         if self.ids.size != self.n:
             raise InputError(f"ids of {OWNER} must have {self.n} entries, one per example; got {self.ids.size}.")
-        self._outputs: list[NDArray[np.float32]] = []  # one n x classes array per finished epoch
-        self._losses: list[NDArray[np.float32]] = []
+        classified = task == "classification"
+        kept = DYNAMICS if classified and "dynamics" in self.keep else ("losses",)
+        self._dynamics: dict[str, list[NDArray[Any]]] = {name: [] for name in kept}  # a vector per finished epoch
+        self._logits: list[NDArray[np.float32]] | None = [] if classified and "logits" in self.keep else None
+        shape = (self.n, self.classes)
+        self._mean = np.zeros(shape, dtype=np.float32) if "predictions" in self.keep else None
         self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
-        self._targets: NDArray[Any] = (
-            np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros((self.n, self.classes))
-        )
+        self._targets: NDArray[Any] = np.zeros(self.n, dtype=np.int64) if classified else np.zeros(shape)
         self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
-        self._now = np.zeros((self.n, self.classes), dtype=np.float32)
+        self._now = np.zeros(shape, dtype=np.float32)  # those not seen yet have the outputs of the epoch before
 
     @property
     def epochs(self) -> int:
         """The number of finished epochs."""
-        return len(self._losses)
+        return len(self._dynamics["losses"])
 
     @property
     def correct(self) -> NDArray[np.bool_]:
         """Whether the largest logit was the target's: epochs x n."""
         if self.task != "classification":
             raise NotDefinedError("correctness is not defined for a regression; use the losses of signals().")
-        rows = [outputs.argmax(1) == self._targets for outputs in self._outputs]
+        if "correct" in self._dynamics:
+            rows = self._dynamics["correct"]
+        elif self._logits is not None:
+            rows = [LabelledLogits(logits, self._targets).correct for logits in self._logits]
+        else:
+            raise NotDefinedError(f"correctness needs keep='dynamics' or 'logits' of {OWNER}; got {self.keep}.")
         return np.array(rows, dtype=bool).reshape(self.epochs, self.n)
 
     def log(
@@ -138,21 +162,30 @@ class Recorder:
         DivergedError
             If a logit is not finite.
         """
-        where = self._positions(_array(positions))
+        where = positions_within(as_array(positions), self.n)
         with np.errstate(over="ignore"):  # values too large for float32 become infinite and raise an error below
-            outputs = self._rows("logits", _array(logits), where.size).astype(np.float32, copy=False)
+            outputs = number_rows("logits", as_array(logits), where.size, self.classes).astype(np.float32, copy=False)
         if not np.isfinite(outputs).all():
             first = int(np.argmin(np.isfinite(outputs).all(1)))
             raise InputError(
                 f"logits of {OWNER}.log must be finite; in epoch {self.epochs + 1} those of position "
                 f"{int(where[first])} are NaN or infinite."
             )
-        self._keep_targets(where, _array(targets))
+        self._keep_targets(where, as_array(targets))
         self._now[where] = outputs
         self._seen[where] = True
 
+    def expect(self, targets: NDArray[Any]) -> None:
+        """Set the targets of all examples, in the order of positions; then `log_outputs` needs none."""
+        self._keep_targets(np.arange(self.n), targets)
+
+    def log_outputs(self, positions: NDArray[np.int64], outputs: torch.Tensor) -> None:
+        """Log a batch of winnow's own loop, which is known to fit, without the checks of `log`; after `expect`."""
+        self._now[positions] = as_array(outputs)
+        self._seen[positions] = True
+
     def end_epoch(self) -> None:
-        """End the epoch: compute its losses and start the next.
+        """End the epoch: compute its losses and all that is kept, and start the next.
 
         Raises
         ------
@@ -165,18 +198,11 @@ class Recorder:
         if not self._seen.any():
             raise InputError(f"end_epoch of {OWNER} was called with nothing logged in epoch {epoch}.")
         if not self._seen.all():
-            self._fill(epoch)
-        losses = self._epoch_losses()
-        if not np.isfinite(losses).all():
-            raise InputError(
-                f"losses of {OWNER} must be finite; in epoch {epoch} that of position "
-                f"{int(np.argmin(np.isfinite(losses)))} is too large for float32."
-            )
-        self._losses.append(losses)
-        self._outputs.append(self._now)
-        if self.task == "regression" and self.epochs > 1:
-            self._outputs[-2] = np.zeros((0, self.classes), dtype=np.float32)  # only `carry` needs the latest ones
-        self._now = np.zeros_like(self._now)
+            self._check_gap(epoch)
+        for name, values in self._measured(epoch).items():
+            self._dynamics[name].append(values)
+        if self._logits is not None:
+            self._logits.append(self._now.copy())
         self._seen[:] = False
 
     def signals(self) -> Signals:
@@ -185,7 +211,7 @@ class Recorder:
         Returns
         -------
         Signals
-            Losses per epoch and, for classification, logits and correctness.
+            Losses per epoch, and what `keep` names.
 
         Raises
         ------
@@ -199,9 +225,11 @@ class Recorder:
             )
         if not self.epochs:
             raise InputError(f"signals of {OWNER} need at least one finished epoch; call end_epoch() after each.")
-        arrays: dict[str, NDArray[Any]] = {"losses": np.stack(self._losses)[None]}
-        if self.task == "classification":
-            arrays["logits"] = np.stack(self._outputs)[None]
+        arrays: dict[str, NDArray[Any]] = {name: np.stack(rows)[None] for name, rows in self._dynamics.items()}
+        if self._logits is not None:
+            arrays["logits"] = np.stack(self._logits)[None]
+        if self._mean is not None:
+            arrays["predictions"] = self._mean[None].copy()
         planned = max(self.planned_epochs or 0, self.epochs)
         settings = {
             "n": self.n,
@@ -210,6 +238,8 @@ class Recorder:
             "epochs": self.epochs,
             "planned_epochs": planned,
             "missing": self.missing,
+            "keep": list(self.keep),
+            "averaged": self.averaged,
         }
         names = tuple(map(str, range(self.classes))) if self.task == "classification" else ()
         labels = self._targets[:, 0] if self.task == "regression" and self.classes == 1 else self._targets
@@ -226,15 +256,15 @@ class Recorder:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return everything recorded so far, including the unfinished epoch, as arrays by name."""
-        kept = self._outputs if self.task == "classification" else self._outputs[-1:]
-        return {
-            "outputs": np.array(kept, dtype=np.float32).reshape(len(kept), self.n, self.classes),
-            "losses": np.array(self._losses, dtype=np.float32).reshape(self.epochs, self.n),
-            "targets": self._targets.copy(),
-            "known": self._known.copy(),
-            "now": self._now.copy(),
-            "seen": self._seen.copy(),
-        }
+        state: dict[str, NDArray[Any]] = {}
+        if self._logits is not None:
+            state["outputs"] = np.array(self._logits, dtype=np.float32).reshape(self.epochs, self.n, self.classes)
+        for name, rows in self._dynamics.items():
+            state[name] = np.array(rows, dtype=registry.layout_of(name).dtype).reshape(self.epochs, self.n)
+        if self._mean is not None:
+            state["predictions"] = self._mean.copy()
+        now = {"targets": self._targets, "known": self._known, "now": self._now, "seen": self._seen}
+        return state | {name: values.copy() for name, values in now.items()}
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
         """Continue from the result of `state_dict`; the recorder must have been made for the same data."""
@@ -244,65 +274,27 @@ class Recorder:
                 f"state of {OWNER} must hold {', '.join(own)}; got "
                 f"{', '.join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__}."
             )
-        given = {name: _array(value) for name, value in state.items()}
+        given = {name: as_array(value) for name, value in state.items()}
         finished = len(given["losses"])
-        kept = finished if self.task == "classification" else min(finished, 1)
-        epochs = {"outputs": (kept,), "losses": (finished,)}
         for name, value in own.items():
-            shape = (*epochs[name], *value.shape[1:]) if name in epochs else value.shape
+            shape = (finished, *value.shape[1:]) if name == "outputs" or name in self._dynamics else value.shape
             if given[name].shape != shape or given[name].dtype.kind != value.dtype.kind:
                 raise InputError(
                     f"state of {OWNER} does not fit: {name} must be {value.dtype} of shape {shape}; got "
                     f"{given[name].dtype} of shape {given[name].shape}."
                 )
-        self._losses = [np.array(row, dtype=np.float32) for row in given["losses"]]
-        gone = np.zeros((0, self.classes), dtype=np.float32)
-        self._outputs = [gone] * (finished - kept) + [np.array(row, dtype=np.float32) for row in given["outputs"]]
-        self._targets = given["targets"].astype(self._targets.dtype)
-        self._known, self._seen = given["known"].astype(bool), given["seen"].astype(bool)
-        self._now = given["now"].astype(np.float32)
-
-    def _positions(self, where: NDArray[Any]) -> NDArray[np.int64]:
-        if where.ndim != 1 or where.size == 0 or where.dtype.kind not in "iu":
-            raise InputError(
-                f"positions of {OWNER}.log must be a non-empty vector of whole numbers; got "
-                f"{where.dtype} of shape {where.shape}."
-            )
-        low, high = int(where.min()), int(where.max())
-        if low < 0 or high >= self.n:
-            raise InputError(
-                f"positions of {OWNER}.log must be from 0 to {self.n - 1}; got {low if low < 0 else high}."
-            )
-        ordered = np.sort(where)
-        twice = ordered[1:] == ordered[:-1]
-        if twice.any():
-            raise InputError(
-                f"positions of {OWNER}.log must not repeat within a batch; {int(ordered[1:][twice][0])} does."
-            )
-        return where.astype(np.int64, copy=False)
-
-    def _rows(self, name: str, values: NDArray[Any], rows: int) -> NDArray[Any]:
-        """Check for numbers with one row per position and one column per class or output."""
-        if values.ndim == 1 and self.task == "regression" and self.classes == 1:
-            values = values[:, None]
-        if values.shape != (rows, self.classes) or values.dtype.kind not in "fiu":
-            raise InputError(
-                f"{name} of {OWNER}.log must be numbers of shape ({rows}, {self.classes}), one row per "
-                f"position; got {values.dtype} of shape {values.shape}."
-            )
-        return values
+        taken = {name: np.array(given[name], dtype=value.dtype) for name, value in own.items()}
+        self._dynamics = {name: list(taken[name]) for name in self._dynamics}
+        self._targets, self._known, self._seen = taken["targets"], taken["known"], taken["seen"]
+        self._now, self._mean = taken["now"], taken.get("predictions")
+        if self._logits is not None:
+            self._logits = list(taken["outputs"])
+            if finished:  # older states held zeros there
+                self._now[~self._seen] = self._logits[-1][~self._seen]
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        if self.task == "regression":
-            targets = checks.finite("targets", f"{OWNER}.log", self._rows("targets", targets, where.size))
-        elif targets.shape != where.shape or targets.dtype.kind not in "iu":
-            raise InputError(
-                f"targets of {OWNER}.log must be {where.size} class number(s), one per position; "
-                f"got {targets.dtype} of shape {targets.shape}."
-            )
-        elif int(targets.min()) < 0 or int(targets.max()) >= self.classes:
-            wrong = int(targets.min()) if int(targets.min()) < 0 else int(targets.max())
-            raise InputError(f"targets of {OWNER}.log must be class numbers from 0 to {self.classes - 1}; got {wrong}.")
+        check = target_rows if self.task == "regression" else class_targets
+        targets = check(targets, where.size, self.classes)
         old = self._targets[where]
         changed = self._known[where] & (old != targets).reshape(where.size, -1).any(1)
         if changed.any():
@@ -314,7 +306,8 @@ class Recorder:
         self._targets[where] = targets
         self._known[where] = True
 
-    def _fill(self, epoch: int) -> None:
+    def _check_gap(self, epoch: int) -> None:
+        """Raise if examples that were not logged have no values to carry over."""
         gap = ~self._seen
         what = (
             f"{int(gap.sum())} of {self.n} examples were not logged in epoch {epoch}, the first at position "
@@ -327,22 +320,39 @@ class Recorder:
             )
         if not self.epochs:
             raise InputError(f"end_epoch of {OWNER} has no epoch before to carry values from; {what}.")
-        self._now[gap] = self._outputs[-1][gap]
 
-    def _epoch_losses(self) -> NDArray[np.float32]:
-        losses = np.empty(self.n, dtype=np.float32)
-        rows = max(1, CHUNK // self.classes)
-        with np.errstate(over="ignore"):  # a loss too large for float32 raises an error that names the example
-            for start in range(0, self.n, rows):
-                part = slice(start, start + rows)
-                outputs, targets = self._now[part].astype(np.float64), self._targets[part]
+    def _measured(self, epoch: int) -> dict[str, NDArray[Any]]:
+        """Compute what is kept of the epoch, a vector per name, and average the predictions."""
+        found = {name: np.empty(self.n, dtype=registry.layout_of(name).dtype) for name in self._dynamics}
+        rows, step = max(1, CHUNK // self.classes), self._step(epoch)
+        for start in range(0, self.n, rows):
+            part = slice(start, start + rows)
+            outputs, targets = self._now[part], self._targets[part]
+            with np.errstate(over="ignore"):  # a loss too large for float32 raises an error that names the example
                 if self.task == "regression":
-                    losses[part] = np.square(outputs - targets).mean(1)
+                    predictions: NDArray[np.floating] = outputs
+                    found["losses"][part] = np.square(outputs.astype(np.float64) - targets).mean(1)
                 else:
-                    outputs -= outputs.max(1, keepdims=True)
-                    own = np.take_along_axis(outputs, targets[:, None], 1)[:, 0]
-                    losses[part] = np.log(np.exp(outputs).sum(1)) - own
-        return losses
+                    seen = LabelledLogits(outputs, targets)
+                    for name, values in found.items():
+                        values[part] = seen.array(name)
+                    predictions = seen.predictions if self._mean is not None else outputs
+            losses = found["losses"][part]
+            if not np.isfinite(losses).all():
+                raise InputError(
+                    f"losses of {OWNER} must be finite; in epoch {epoch} that of position "
+                    f"{start + int(np.argmin(np.isfinite(losses)))} is too large for float32."
+                )
+            if self._mean is not None:
+                self._mean[part] += step * (predictions - self._mean[part])
+        return found
+
+    def _step(self, epoch: int) -> float:
+        """The weight of an epoch's predictions against the mean of those before."""
+        if self.planned_epochs is None:
+            return 3 / (epoch + 2)
+        first = first_averaged(self.planned_epochs, self.averaged)
+        return 1 / epoch if epoch < first else 1 / (epoch - first + 1)
 
 
 def eval_pass(
@@ -393,16 +403,3 @@ def eval_pass(
             recorder.log(np.arange(start, min(start + batch, recorder.n)), logits, targets)
             start += batch
     recorder.end_epoch()
-
-
-def _array(values: Any) -> NDArray[Any]:
-    """Convert a tensor or anything array-like to numpy, float16 and bfloat16 as float32."""
-    if hasattr(values, "detach"):
-        values = values.detach()
-        if values.is_floating_point():
-            values = values.float() if values.element_size() < 8 else values.double()
-        return np.asarray(values.cpu().numpy())
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise InputError(f"{OWNER} takes tensors and arrays; got a ragged {type(values).__name__}.") from None

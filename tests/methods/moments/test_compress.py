@@ -14,9 +14,8 @@ from winnow.core.errors import InputError, UnknownNameError
 from winnow.methods.moments import compress, feasible_size, moment_error
 from winnow.methods.moments.cells import merge
 from winnow.methods.moments.moment_table import table
-from winnow.methods.moments.rank_guess import guesses
 from winnow.methods.moments.recombination import reduce_cells, sample_rank
-from winnow.methods.moments.rounds import in_gentle_rounds
+from winnow.methods.moments.rounds import guesses, in_gentle_rounds
 
 TIGHT = 1e-12
 
@@ -321,7 +320,7 @@ def test_an_infeasible_size_is_found_on_few_points(monkeypatch):
         seen.append(len(points))
         return sample_rank(points, products)
 
-    monkeypatch.setattr("winnow.methods.moments.rank_guess.sample_rank", spy)
+    monkeypatch.setattr("winnow.methods.moments.rounds.sample_rank", spy)
     with pytest.raises(InputError, match="at least 1771 to match"):
         compress(uniform(2000, 20), 50, 3)
     assert seen == [51]

@@ -15,7 +15,7 @@ from tests.oracles.narrowing import trained
 from winnow.core.errors import InputError, NotDefinedError
 from winnow.methods.moments import advise, moment_error
 from winnow.methods.narrowing import find_pairs, fold, restore
-from winnow.methods.narrowing.neurons import objects
+from winnow.methods.narrowing.neuron_choice import objects
 from winnow.methods.narrowing.surgery import shrink
 
 

@@ -9,8 +9,7 @@ import winnow as wn
 from tests.oracles.pca import leave_one_out, ridge_distance
 from winnow.core.errors import InputError, UnknownNameError
 from winnow.methods.relabel import Targets, compare, representation_distance
-from winnow.methods.relabel.distance import _split
-from winnow.methods.relabel.linear_map import STRENGTHS, _chosen
+from winnow.methods.relabel.distance import STRENGTHS, _chosen, _split
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(400, 8))

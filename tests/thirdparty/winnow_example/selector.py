@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from winnow.core import registry
-from winnow.core.seeds import stream
+from winnow.core.seeds import uniforms
 from winnow.selectors.pool import Choice, Pool
 
 __all__ = ["spaced"]
@@ -26,7 +26,7 @@ def spaced(pool: Pool, size: int, *, seed: int = 0, shift: float = 0.5) -> Choic
     shift
         Where in its step each example lies, in [0, 1).
     """
-    ties = stream(seed, "spaced", "ties").permutation(pool.n)
+    ties = uniforms(seed, ("spaced", "ties"), pool.ids)
     order = np.lexsort((ties, pool.difficulty))
     steps = ((np.arange(size) + shift) * pool.n / size).astype(np.int64)
     return Choice(order[steps], certificate={"step": pool.n / size})

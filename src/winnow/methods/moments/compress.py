@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core import checks
 from ...core.errors import InputError
-from .arguments import arrays
 from .cells import Merged, merge
-from .moment_table import MomentTable, require_few, require_size, table
-from .rank_guess import guesses
+from .moment_table import MomentTable, arrays, require_few, require_size, table
 from .recombination import reduce_cell, terms
-from .rounds import in_gentle_rounds, in_one_round
+from .rounds import guesses, in_gentle_rounds, in_one_round
 from .tight_clusters import greedily, in_rounds_of_kmeans
 
 __all__ = ["STRATEGIES", "WAYS", "compress"]

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core import checks
 from ...core.errors import InputError
 from ...core.jit import compiled
-from .arguments import arrays
-from .moment_table import MomentTable, require_few, table
+from .moment_table import MomentTable, arrays, require_few, table
 
 __all__ = ["moment_error"]
 

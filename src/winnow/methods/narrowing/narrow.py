@@ -16,8 +16,7 @@ from ...core.errors import InputError, NotDefinedError
 from ...models import eval_mode
 from .layer_pairs import Found, Pair, find_pairs, known_layers, matching
 from .narrowed import Narrowed, NarrowedPair
-from .neuron_choice import choose
-from .neurons import objects
+from .neuron_choice import choose, objects
 from .steps import Refused
 from .surgery import DROPOUT, copied, settle_dropout, shrink
 

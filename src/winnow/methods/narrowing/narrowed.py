@@ -10,6 +10,18 @@ from ...artefacts import Table
 
 __all__ = ["Narrowed", "NarrowedPair"]
 
+HEADS = {
+    "first": "layer",
+    "before": "width",
+    "after": "now",
+    "order": "order",
+    "coordinates": "coordinates",
+    "dims": "dims",
+    "spread_kept": "spread kept",
+    "moment_error": "moment error",
+    "largest_count": "largest count",
+}
+
 
 @dataclass(frozen=True)
 class NarrowedPair:
@@ -76,6 +88,24 @@ class Narrowed:
     def table(self) -> Table:
         """One row per narrowed vector."""
         return Table(tuple(asdict(pair) for pair in self.pairs))
+
+    def summary(self, model: str) -> str:
+        """Say in a few lines what was narrowed, what was not, and how much the outputs change.
+
+        Parameters
+        ----------
+        model
+            A name for the network itself.
+        """
+        said = [str(Table(tuple({HEADS[key]: row[key] for key in HEADS} for row in self.table())))]
+        said += [f"left  {name or model}: {why}" for name, why in self.left.items()]
+        said.append(f"{self.parameters_before:,} parameters before, {self.parameters_after:,} now")
+        if self.output_change is not None:
+            said.append(
+                f"relative change of the outputs: {self.output_change:.3g}; with randomly chosen neurons: "
+                f"{self.random_change:.3g}"
+            )
+        return "\n".join(said)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

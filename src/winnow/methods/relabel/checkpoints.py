@@ -15,8 +15,7 @@ from ...core.files import fingerprint
 from ...core.progress import task
 from ...core.run import Run
 from ...training.loop import safe_kernels
-from .pretrain_loop import Pretraining
-from .pretrain_state import give_module, held_by
+from .pretrain_loop import Pretraining, give_module, held_by
 
 __all__ = ["AtCheckpoint", "Kept", "finish"]
 

@@ -9,12 +9,17 @@ for step:
 
 In stage 1 the method's heads get no gradient, so the optimiser skips them; in stage 2 it skips the accelerator's head.
 Two methods with the same seed therefore share stage 1 exactly.
+
+The state of an unfinished pretraining has the weights, the buffers that torch leaves out of `state_dict` (a queue), and
+the optimiser's state by parameter name, so that a resumed training continues as if it had never stopped.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,11 +33,10 @@ from ...core.seeds import number, stream
 from ...training import Feed, Recipe
 from ...training.loop import device_of
 from .accelerator import Accelerator
-from .pretrain_state import give_module, give_optimizer, held_by, remembered_by
 from .self_supervised import SelfSupervisedMethod, Shadow
 from .views import Transform, transformed_views, weak_views
 
-__all__ = ["STAGES", "Pretraining"]
+__all__ = ["Pretraining", "STAGES", "give_module", "give_optimizer", "held_by", "remembered_by"]
 
 STAGES = ("stage 1", "stage 2")
 
@@ -197,3 +201,45 @@ class Pretraining:
         self.losses = state.tensors["losses"].tolist()
         self.done = int(state.about["steps"])
         self.seconds = {name: float(value) for name, value in state.about["seconds"].items()}
+
+
+def held_by(module: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
+    """Copy all parameters and buffers, including those that `state_dict` leaves out."""
+    return {f"{prefix}.{name}": _kept(value) for name, value in _tensors(module)}
+
+
+def give_module(module: nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Load into a module what `held_by` copied; names that the module lacks are skipped."""
+    with torch.no_grad():
+        for name, value in _tensors(module):
+            value.copy_(tensors[name])
+
+
+def remembered_by(optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter]) -> dict[str, torch.Tensor]:
+    """Copy the optimiser's state of each parameter that it has updated."""
+    found = {}
+    for name, parameter in names.items():
+        for word, value in optimizer.state.get(parameter, {}).items():
+            found[f"optimizer.{name}|{word}"] = _kept(torch.as_tensor(value))
+    return found
+
+
+def give_optimizer(
+    optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter], tensors: Mapping[str, torch.Tensor]
+) -> None:
+    """Load into an optimiser the state that `remembered_by` copied."""
+    for key, value in tensors.items():
+        name, _, word = key.rpartition("|")
+        if name in names:
+            parameter = names[name]
+            like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
+            placed = like.to(parameter.device, value.dtype).detach()  # in the parameter's own memory layout
+            optimizer.state[parameter][word] = placed.copy_(value)
+
+
+def _tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    return chain(module.named_parameters(), module.named_buffers())
+
+
+def _kept(value: torch.Tensor) -> torch.Tensor:
+    return value.detach().to("cpu", copy=True).contiguous()

@@ -23,7 +23,7 @@ from ...artefacts.targets import ROWS, EmbeddingBlock, Targets, refuse_zeros
 from ...core import checks
 from ...core.errors import InputError, UnknownNameError
 from ...core.files import fingerprint
-from ...core.parquet_columns import parquet_header
+from ...core.layouts import parquet_header
 from ...core.progress import track
 from ...core.request import Parameter, Seed, request
 from ...core.run import Run

@@ -120,12 +120,8 @@ def learning_curve(
     ----------
     alphas
         Kept examples per dimension.
-    keep
-        Fraction of the data that is kept, in (0, 1].
-    angle
-        Degrees between the probe that ranks the examples and the teacher that labels them, from 0 to 90.
-    policy
-        "hard" keeps the smallest margins, "easy" the largest, "random" any; a `window` those in between.
+    keep, angle, policy
+        As for `solve`.
 
     Returns
     -------

@@ -1,0 +1,51 @@
+"""soft_targets: the averaged predictions of the observed networks, as targets to train on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..artefacts import Signals, SoftLabels, record
+
+__all__ = ["soft_targets"]
+
+
+def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
+    """Turn the predictions of the observed networks into soft targets.
+
+    Parameters
+    ----------
+    signals
+        Must have `predictions`, or `logits`, from which they follow; they are averaged over seeds.
+    weight
+        Share of the soft part in the loss of a training on them; the labels have the rest.
+
+    Returns
+    -------
+    SoftLabels
+        Probabilities of the classes for each example; for a regression, predictions in the units of the label.
+
+    Raises
+    ------
+    NotDefinedError
+        If the signals have no predictions.
+    InputError
+        If the weight is not in [0, 1].
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), want="predictions", limit=100)
+    >>> soft_targets(signals).values.shape
+    (100, 10)
+    """
+    values = signals.array("predictions", "soft_targets").mean(axis=0, dtype=np.float64)
+    if signals.task != "regression":
+        values /= values.sum(axis=1, keepdims=True)
+    about = {"signals": {**signals.provenance, "fingerprint": signals.fingerprint}}
+    return SoftLabels(
+        ids=signals.ids,
+        values=values.astype(np.float32),
+        classes=signals.classes,
+        provenance=record("soft_targets", {"weight": weight}, about),
+        weight=weight,
+    )

@@ -1,0 +1,138 @@
+"""Every data set and fraction: what `auto` gives, against everything that is free.
+
+One training is observed per data set. At each fraction, `wn.prune` chooses: its candidate is tried, and used only if it
+is ahead of random with the same soft targets. All arms are then retrained under one protocol. `auto` is the arm that
+the veto left: the candidate with soft targets, or random with soft targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import winnow as wn
+from winnow.artefacts.intervals import Interval
+from winnow.core.run import recorded_seconds
+from winnow.signals.soft_targets import soft_targets
+
+from .data import Setting, opened
+
+__all__ = ["ARMS", "Cell", "cell_of", "run_setting"]
+
+KEEPS = (0.5, 0.3, 0.1)
+MATCH = 0.5  # matched iterations
+ARMS = ("selected", "soft random", "soft selected", "everything", "soft everything")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One data set at one fraction: the metric of each arm, and differences to random, in the metric's own unit."""
+
+    data: str
+    keep: float
+    seeds: int
+    steps: int
+    candidate: str
+    holds: bool
+    veto: float
+    weight: float
+    means: dict[str, float]
+    against_random: dict[str, tuple[float, float, float]]
+    auto_against_soft_random: tuple[float, float, float]
+    auto_against_everything: tuple[float, float, float]
+    auto_against_soft_everything: tuple[float, float, float]
+    seconds: dict[str, float]
+
+    @property
+    def auto(self) -> str:
+        """The arm that `auto` is."""
+        return "soft selected" if self.holds else "soft random"
+
+
+def run_setting(
+    setting: Setting, out: Path, seeds: int, keeps: Sequence[float] = KEEPS, quick: bool = False
+) -> list[Cell]:
+    """Run one data set at every fraction; finished trainings are kept in `out`."""
+    source, test = opened(setting, quick)
+    want = ("dynamics", "predictions", "embeddings")
+    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=out / setting.name / "observe")
+    cells = []
+    for keep in keeps:
+        place = out / setting.name / f"{keep:g}"
+        subset = wn.prune(
+            source,
+            keep,
+            model=setting.model,
+            recipe=setting.recipe,
+            signals=signals,
+            match_iterations=MATCH,
+            out=place / "prune",
+        )
+        cells.append(cell_of(setting, source, test, signals, subset, keep, seeds, place, out))
+    return cells
+
+
+def cell_of(
+    setting: Setting,
+    source: wn.Source,
+    test: wn.Source,
+    signals: wn.Signals,
+    subset: wn.Subset,
+    keep: float,
+    seeds: int,
+    place: Path,
+    out: Path,
+) -> Cell:
+    """Retrain all arms at one fraction, and gather the numbers."""
+    tried = subset.certificate["veto"]
+    draws = [
+        wn.prune(source, keep, method=tried["candidate"], targets="labels", signals=signals, seed=number)
+        for number in range(seeds)
+    ]
+    found = soft_targets(signals, weight=subset.certificate["soft_weight"])
+    study = wn.evaluate(
+        source,
+        {"selected": draws},
+        test=test,
+        model=setting.model,
+        recipe=setting.recipe,
+        seeds=seeds,
+        match_iterations=MATCH,
+        soft=found,
+        out=place / "evaluate",
+    )
+    names = named(study)
+    auto = "soft selected" if tried["holds"] else "soft random"
+    observed = recorded_seconds(out / setting.name / "observe", "observe")
+    return Cell(
+        data=setting.name,
+        keep=keep,
+        seeds=seeds,
+        steps=next(iter(study.of(names["random"]).values())).iterations,
+        candidate=tried["candidate"],
+        holds=tried["holds"],
+        veto=tried["difference"],
+        weight=subset.certificate["soft_weight"],
+        means={word: study.interval(name).centre for word, name in names.items()},
+        against_random={word: ends(study.versus(names[word], names["random"])) for word in ARMS},
+        auto_against_soft_random=ends(study.versus(names[auto], names["soft random"])) if tried["holds"] else (0, 0, 0),
+        auto_against_everything=ends(study.versus(names[auto], names["everything"])),
+        auto_against_soft_everything=ends(study.versus(names[auto], names["soft everything"])),
+        seconds={
+            "observe": observed,
+            "veto": recorded_seconds(place / "prune", "veto"),
+            "full": study.seconds(names["full"]),
+            "subset": study.seconds(names["soft selected"]),
+        },
+    )
+
+
+def named(study: wn.Study) -> dict[str, str]:
+    """The arms by the words of this study, without the fraction."""
+    return {arm.name.split("@")[0]: arm.name for arm in study.arms}
+
+
+def ends(found: Interval) -> tuple[float, float, float]:
+    """Centre, low and high."""
+    return found.centre, found.low, found.high
