@@ -114,7 +114,7 @@ def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_p
     study = tmp_path / "study"
     command = ["evaluate", "digits", *SHORT, "--out", study, "--subset", run / "rank.parquet"]
     found = winnow(*command, "--seeds", 1, "--json").json
-    assert [row["arm"] for row in found["table"]] == ["full", "random@0.5", "rank"]
+    assert [row["arm"] for row in found["table"]] == ["full", "everything@0.5", "random@0.5", "rank"]
     assert found["study"] == str(study / "study")
     times = {path: path.stat().st_mtime_ns for path in study.glob("study/trainings/*/*.json")}
     more = winnow(*command, "--subset", f"simple={easy}", "--seeds", 2)
@@ -139,7 +139,7 @@ def test_prune_prints_json_that_a_program_can_read(winnow: Winnow, tmp_path: Pat
     assert found["method"] == "aum+strata@0.25"
     assert "25% is kept" in found["why"]
     assert found["certificate"]["method"] == "aum+strata"
-    assert [row["arm"] for row in found["table"]] == ["full", "random@0.25", "aum+strata@0.25"]
+    assert [row["arm"] for row in found["table"]] == ["full", "everything@0.25", "random@0.25", "aum+strata@0.25"]
     assert found["ledger"][0]["arm"] == "aum+strata@0.25"
     assert wn.Subset.load(found["subset"]).provenance["parameters"]["bins"] == 10
     assert Path(found["report"]).is_file()

@@ -35,7 +35,7 @@ def test_a_run_holds_subset_study_gallery_and_report(proved: tuple[Path, Proof])
     run, found = proved
     assert wn.Subset.load(run / "subset.parquet").ids.tolist() == found.subset.ids.tolist()
     study = wn.Study.load(run / "study")
-    assert [arm.name for arm in study.arms] == ["full", "random@0.5", "aum@0.5"]
+    assert [arm.name for arm in study.arms] == ["full", "everything@0.5", "random@0.5", "aum@0.5"]
     assert study.table() == found.study.table() if found.study is not None else False
     assert Gallery.load(run / "gallery.json").score == "aum"
     assert found.report == run / "report.html"
@@ -52,7 +52,12 @@ def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
     assert len(found.subset) == 40
     study = found.study
     assert study is not None
-    assert {arm.name: arm.size for arm in study.arms} == {"full": 80, "random@0.5": 40, "aum@0.5": 40}
+    assert {arm.name: arm.size for arm in study.arms} == {
+        "full": 80,
+        "everything@0.5": 80,
+        "random@0.5": 40,
+        "aum@0.5": 40,
+    }
     assert study.tests == ("held out",)
     assert study.provenance["parameters"]["overlap"] == {"held out": 0}
     assert study.provenance["inputs"]["tests"]["held out"]["size"] == 20
@@ -64,7 +69,7 @@ def test_selection_is_part_of_the_cost(proved: tuple[Path, Proof]) -> None:
     assert study is not None
     costs = study.arm("aum@0.5").selection
     assert costs["observe"] > 0
-    assert set(costs) == {"observe", "score", "select", "search"}
+    assert set(costs) == {"plan", "observe", "score", "select", "veto", "search"}
 
 
 def test_the_same_request_again_trains_nothing(proved: tuple[Path, Proof]) -> None:
@@ -75,7 +80,7 @@ def test_the_same_request_again_trains_nothing(proved: tuple[Path, Proof]) -> No
     again = proof(digits(100), out=run, engine=counting)
     assert counting.done == 0
     assert [path.stat().st_mtime_ns for path in files] == before
-    assert len(files) == 2 + 1 + 6 + 1
+    assert len(files) == 2 + 1 + 8 + 1
     assert again.subset.ids.tolist() == found.subset.ids.tolist()
     assert again.study is not None
     assert found.study is not None

@@ -108,7 +108,7 @@ def prune_with_proof(
     >>> proof = wn.prune_with_proof("digits", keep=0.5, method="random", limit=100, recipe=short, proof_seeds=2,
     ...                             engine=wn.Local(workers=1))
     >>> proof.subset, [arm.name for arm in proof.study.arms]
-    (Subset(50 examples), ['full', 'random@0.5', 'one draw@0.5'])
+    (Subset(50 examples), ['full', 'everything@0.5', 'random@0.5', 'one draw@0.5'])
     """
     asked = request(prune_with_proof, locals(), "prune")
     choice = request_of(asked)
