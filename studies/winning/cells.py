@@ -55,14 +55,8 @@ def run_setting(
 ) -> list[Cell]:
     """Run one data set at every fraction; finished trainings are kept in `out`."""
     source, test = opened(setting, quick)
-    signals = wn.observe(
-        source,
-        setting.model,
-        setting.recipe,
-        1,
-        ("dynamics", "predictions", "embeddings"),
-        out=out / setting.name / "observe",
-    )
+    want = ("dynamics", "predictions", "embeddings")
+    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=out / setting.name / "observe")
     cells = []
     for keep in keeps:
         place = out / setting.name / f"{keep:g}"

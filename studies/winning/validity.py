@@ -5,7 +5,8 @@
 Each simulated study compares one subset, trained with several seeds, with random subsets drawn anew for each seed, on
 one test set. In half of the studies the subset is itself random, so that every "different from random" is false; in the
 other half it is 2 points better or worse. Counted are the false claims, the differences found, and how often the
-interval holds the population's difference: that of all such draws, seeds and test examples.
+interval holds the population's difference: that of all such draws, seeds and test examples. "Findable" is how many an
+interval would find that knew the variance, which nobody does who has trained each arm five times.
 
 Two kinds of studies. In the first, a model is right on example i if its difficulty, the luck of the draw and the luck
 of training, each with a part that all examples share and one of its own, add up to more than zero. In the second, real
@@ -67,6 +68,7 @@ class Row:
     false_claims: float = 0.0
     false_by_seeds_alone: float = 0.0
     found: float = 0.0
+    findable: float = 0.0
     inside: float = 0.0
     half_width: float = 0.0
 
@@ -74,16 +76,20 @@ class Row:
 def measured(row: Row, null: Iterator[Pair], other: Iterator[Pair]) -> Row:
     """Fill a row from studies without and with a difference."""
     inside = 0
+    centres: tuple[list[float], list[float]] = ([], [])
     for a, b in null:
         found = paired(a, b, fixed="ours")
         row.false_claims += found.excludes_zero / row.studies
         row.false_by_seeds_alone += difference(a.mean(1), b.mean(1)).excludes_zero / row.studies
         row.half_width += found.half_width / row.studies
         inside += found.low <= 0 <= found.high
+        centres[0].append(found.centre)
     for a, b in other:
         found = paired(a, b, fixed="ours")
         row.found += found.excludes_zero / row.studies
         inside += found.low <= row.difference <= found.high
+        centres[1].append(found.centre)
+    row.findable = float(np.mean(np.abs(centres[1]) > 1.96 * np.std(centres[0])))
     row.inside = inside / (2 * row.studies)
     return row
 
@@ -129,14 +135,14 @@ def real(bank: Bank, other: Bank, name: str, examples: int, studies: int) -> Row
 def table(rows: list[Row]) -> list[str]:
     """The rows as a Markdown table."""
     head = (
-        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found "
+        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found | findable "
         "| inside | half width, points |"
     )
-    lines = [head, "|" + "---|" * 10]
+    lines = [head, "|" + "---|" * 11]
     for row in rows:
         lines.append(
             f"| {row.kind} | {row.accuracy:.2f} | {row.seeds} | {row.examples:,} | {row.false_claims:.1%} "
-            f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} | {row.inside:.1%} "
+            f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} | {row.findable:.0%} | {row.inside:.1%} "
             f"| {100 * row.half_width:.2f} |"
         )
     return lines

@@ -41,7 +41,14 @@ class Watched:
 
 
 def study_of(subsets: Any, **options: Any) -> Study:
-    usual: dict[str, Any] = {"test": TEST, "model": tiny, "recipe": QUICK, "seeds": 2, "engine": Watched()}
+    usual: dict[str, Any] = {
+        "test": TEST,
+        "model": tiny,
+        "recipe": QUICK,
+        "seeds": 2,
+        "same_steps": False,
+        "engine": Watched(),
+    }
     return evaluate(options.pop("source", SOURCE), subsets, **{**usual, **options})
 
 

@@ -30,7 +30,7 @@ def test_selection_is_part_of_the_bill() -> None:
     assert row["saved_per_training_s"] == 6.0
     assert row["net_after_one_s"] == -17.0
     assert row["pays_after"] == 4  # 3 x 6 = 18 < 23 <= 24
-    assert [row[f"{stage}_s"] for stage in COUNTED] == [20.0, 1.0, 2.0, 0.0, 0.0, 0.0]
+    assert [row[f"{stage}_s"] for stage in COUNTED] == [0.0, 20.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_costs_come_from_the_records_of_the_run(tmp_path: Path) -> None:
     for name, seconds in steps.items():
         write_json(tmp_path / "steps" / f"{name}.json", {"key": "", "file": "", "seconds": seconds})
     found = costs_of(tmp_path / "subset.parquet", subset)
-    assert found == {"observe": 7.0, "score": 1.0, "select": 0.5, "search": 0}
+    assert found == {"plan": 0, "observe": 7.0, "score": 1.0, "select": 0.5, "veto": 0, "search": 0}
     write_json(tmp_path / "run.json", {"format": 1, "settings": {"command": "observe"}})  # select scores by itself
     found = costs_of(tmp_path / "subset.parquet", subset)
-    assert found == {"observe": 7.0, "score": 0.0, "select": 0.5, "search": 0}
+    assert found == {"plan": 0, "observe": 7.0, "score": 0.0, "select": 0.5, "veto": 0, "search": 0}
 
 
 def test_making_the_targets_is_part_of_the_bill() -> None:

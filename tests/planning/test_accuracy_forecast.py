@@ -9,8 +9,17 @@ from scipy.stats import spearmanr
 
 from winnow.core.rank_correlation import drawn_rank_correlations
 from winnow.methods import theory
-from winnow.planning.accuracy_forecast import FORMS, angle_reached, best_window, calibrate, policy_error, unpruned
+from winnow.planning.accuracy_forecast import (
+    FORMS,
+    KEEPS,
+    angle_reached,
+    best_window,
+    calibrate,
+    policy_error,
+    unpruned,
+)
 from winnow.planning.agreement import angle_of, margin_agreement
+from winnow.planning.pilot import PRUNED
 
 SIZES = np.array([250, 500, 1000, 2000])
 
@@ -109,6 +118,11 @@ def test_weights_are_shared_when_both_forms_fit_as_badly() -> None:
     assert all(fit.weight[0] > 0.3 for fit in fits)
 
 
+def test_weights_stay_finite_however_many_trainings_agree() -> None:
+    fits = calibrate(SIZES, curve(200, 1, 0.05), [100, 100, 200, 100], 0.0, 0.9)
+    assert [fit.weight[0] for fit in fits] == pytest.approx([1.0, 0.0])
+
+
 def test_a_forecast_is_the_theory_behind_the_calibration() -> None:
     fit = calibrate(SIZES, curve(100, 1, 0.1), [3, 3, 6, 3], 0.0, 0.9)[0]
     angle = np.array([20.0])
@@ -160,3 +174,30 @@ def test_a_probe_that_sees_more_stands_closer() -> None:
     near = theory.solve(100.0).error / theory.solve(10.0).error
     assert angle_reached(fit, measured, 1000, 10_000)[0] == pytest.approx(30.0 * near, rel=1e-3)
     assert angle_reached(fit, measured, 1000, 1)[0] <= 90.0
+    assert angle_reached(fit, np.array([0.5]), 1000, 1000)[0] == pytest.approx(0.5)
+
+
+def test_fractions_fall_in_small_steps_and_meet_those_of_the_pilot() -> None:
+    """The advice goes down the fractions and stops at the first that does not hold."""
+    steps = -np.diff([1.0, *KEEPS])
+    assert (steps > 0).all()
+    assert steps.max() < 0.11
+    assert 0 < KEEPS[-1] <= 0.05
+    assert set(PRUNED) <= set(KEEPS)
+
+
+def test_a_cliff_is_no_power_law() -> None:
+    """Rates beyond 4 are not believed, however steeply the error falls; those below it are found."""
+    for rate, found in ((3.0, 3.0), (6.0, 4.0)):
+        fit = calibrate(SIZES, curve(700, rate, 0.0), [3, 3, 6, 3], 0.0, 0.9)[1]
+        assert fit.exponent[0] == pytest.approx(found, rel=1e-3)
+
+
+def test_beyond_all_data_the_error_goes_on_falling_or_stays() -> None:
+    """The theory's error falls as 1 / alpha; what lies outside the table is taken from its end."""
+    log_error, slope = unpruned(np.log([1e5, 1e6, 1e30]))
+    assert log_error[0] - log_error[1] == pytest.approx(np.log(10), abs=0.01)
+    assert slope[1] == pytest.approx(-1, abs=0.01)
+    assert log_error[2] <= log_error[1]
+    nothing = np.exp(unpruned(np.log([1e-30]))[0])
+    assert nothing == pytest.approx(0.5, abs=0.01)  # as good as a guess

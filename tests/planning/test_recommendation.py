@@ -63,6 +63,7 @@ def test_an_interval_stays_within_what_is_possible() -> None:
 
 def test_only_rankings_can_fail() -> None:
     assert failed([check("easy", 0.5, 0.2)])
+    assert failed([check("easy", 0.5, 0.005), check("easy", 0.25, 0.2), check("hard", 0.5, 0.005)])  # one is enough
     assert not failed([check("random", 1.0, 0.2), check("hard", 0.5, 0.005)])
 
 

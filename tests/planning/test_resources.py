@@ -79,9 +79,9 @@ def test_disk_is_what_a_real_run_writes(method: str, task: str, tmp_path: Path) 
     assert part(found, "disk: signals") == pytest.approx(signals, rel=0.03, abs=1)
 
 
-def test_class_names_are_in_every_signals_file(tmp_path: Path) -> None:
+def test_class_names_and_epochs_are_in_every_signals_file(tmp_path: Path) -> None:
     many = dataclasses.replace(image(300), labels=np.arange(300) % 100, classes=tuple(f"kind {k}" for k in range(100)))
-    asked = {"model": "mlp", "recipe": TINY, "seeds": 2, "engine": ONE}
+    asked = {"model": "mlp", "recipe": wn.Recipe(epochs=40, batch=300), "seeds": 2, "engine": ONE}
     wn.prune(many, 0.5, method="el2n", out=tmp_path, **asked)
     signals = sum(file.stat().st_size for file in tmp_path.rglob("*.safetensors"))
     assert part(quick(many, "el2n", **asked), "disk: signals") == pytest.approx(signals, abs=2 * 50)
@@ -107,6 +107,8 @@ def test_columns_by_hand() -> None:
     # The subset: 16 ids and 16 places of 4 bits, where scores and signals came from, and "no", "yes" with quotes.
     names = len("noyes") + 2 * 6
     assert part(small, "disk: subset") == pytest.approx(16 * 8 + 16 / 2 + notes + resources.ORIGIN + names)
+    one = quick(image(32), "el2n", seeds=1)  # one file of signals is an origin as two are
+    assert part(one, "disk: subset") == part(small, "disk: subset")
     # A random subset has no scores and no signals.
     alone = part(quick(image(32), "random"), "disk: subset")
     assert alone == pytest.approx(16 * 8 + 16 / 2 + resources.TABLE + names)

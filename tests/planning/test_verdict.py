@@ -136,11 +136,16 @@ def told(
     own: bool = True,
     size: int = POOL,
     sizes: Sequence[int] = (125, 250, 500, 1000),
+    outlier: float = 0.0,
 ) -> Verdict:
-    """The verdict on a world that came out as forecast but for what is given."""
+    """The verdict on a world that came out as forecast but for what is given.
+
+    The outlier is added to the first replicate of the hard half.
+    """
     rng = np.random.default_rng(0)
     noise = {group: np.concatenate([[0.0], rng.permutation(np.repeat([-sd, sd], 100))]) for group in WORLD}
     errors = {group: error + noise[group] for group, error in {**WORLD, **(measured or {})}.items()}
+    errors["hard", 0.5][1] += outlier
     expected = {**WORLD, **(measured if forecast is None and measured else {}), **(forecast or {})}
     looks = {("random", keep): [SimpleNamespace(size=n)] for keep, n in zip(RANDOM, sizes, strict=True)}
     return judge(
@@ -215,6 +220,7 @@ def test_an_order_that_came_out_otherwise_is_followed_as_measured() -> None:
     assert verdict.trust == NOT
     assert verdict.reasons == ("at 50% of the pool, best first: random, hard, easy; forecast: hard, random, easy",)
     assert verdict.instead == {0.5: "random", 0.25: "hard"}
+    assert told({("hard", 0.5): 0.22}, {}, outlier=-0.05) == verdict  # one replicate that agrees changes nothing
     easy = told({("easy", 0.25): 0.2}, {})
     assert easy.instead == {0.5: "hard", 0.25: "easy"}
     assert "at 25% of the pool, best first: easy, hard, random" in easy.reasons[0]

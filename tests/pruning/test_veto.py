@@ -57,7 +57,6 @@ def test_right_labels_hold_against_random_and_wrong_ones_do_not() -> None:
     anything = drawn(source.ids)
     good = tried(drawn(source.ids[right]), anything, source)
     assert good.holds
-    assert good.interval.centre > 0.05
     bad = tried(drawn(source.ids[~right]), anything, source)
     assert not bad.holds
     assert "so the subset is random, with soft targets" in bad.sentence("accuracy")

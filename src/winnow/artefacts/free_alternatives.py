@@ -1,9 +1,9 @@
 """What is free beside a subset, and what the subset is better for.
 
 Anyone can draw a random subset of the same size; anyone who has all the data can train on everything for the same
-number of steps; and with soft targets at hand both can use them. A subset that is better than random of its size helps where
-fewer examples are wanted: to store, label, move or search over. To save compute alone it must be as good as everything
-at the same steps, which costs nothing to find.
+number of steps; and with soft targets at hand both can use them. A subset that is better than random of its size helps
+where fewer examples are wanted: to store, label, move or search over. To save compute alone it must be better than
+everything at the same steps, which costs nothing to find.
 """
 
 from __future__ import annotations

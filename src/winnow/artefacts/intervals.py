@@ -105,7 +105,7 @@ class Interval:
         """Distance from the centre to its one-sided limit at that confidence, whatever the possible range."""
         from scipy import stats
 
-        of_seeds = stats.t.ppf(confidence, self.runs - 1) * self.seed_error
+        of_seeds = float(stats.t.ppf(confidence, self.runs - 1)) * self.seed_error
         return math.hypot(of_seeds, stats.norm.ppf(confidence) * self.example_error)
 
 

@@ -7,8 +7,8 @@ with, and training the model that made them if it was trained for this purpose. 
 t those of one training on it, and T those of one training on the full data. One training then saves T - t - s net, and
 the subset pays off after the smallest number of trainings k >= 1 with k (T - t) >= s. This is counted against training
 on everything in full, and is not said of a subset that is worse than random, which costs nothing to find. Everything
-for the same number of steps takes as long as the subset and costs nothing to find either: beside it no time is saved, and
-the difference of the metric is given instead.
+for the same number of steps takes as long as the subset and costs nothing to find either: beside it no time is saved,
+and the difference of the metric is given instead.
 """
 
 from __future__ import annotations

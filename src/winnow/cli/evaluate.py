@@ -39,4 +39,5 @@ def evaluate(
     if as_json:
         o.say_json({"study": str(out / "study"), "report": str(report), "table": list(study.table())})
         return
-    typer.echo(f"{study.summary()}\n\nreport  {report}")
+    said = "".join(f"{name}: {study.verdict(name).sentence}\n" for name in arms)
+    typer.echo(f"{study.summary()}\n\n{said}\nreport  {report}")

@@ -30,7 +30,7 @@ def prune(
     """Choose a subset, retrain to show what it costs, and write subset.parquet and report.html."""
     from ..artefacts.ledger import ledger
     from ..core.units import GAP
-    from ..report.sentences import against_random, net
+    from ..report.sentences import net
 
     proof = call(out=out)
     subset, study = proof.subset, proof.study
@@ -60,6 +60,7 @@ def prune(
         typer.echo("there are no labels, so nothing was retrained; if a column holds labels, name it with --labels")
     if study is not None:
         typer.echo(f"\n{study.summary()}\n")
-        for row in ledger(study):
-            typer.echo(f"{proof.name}: {against_random(study, proof.name)}; {net(row)}\n".replace(GAP, " "))
+        typer.echo(study.verdict(proof.name).sentence)
+        costs = [net(row) for row in ledger(study) if row["arm"] == proof.name]
+        typer.echo("".join(f"{proof.name}: {cost}\n" for cost in costs if cost).replace(GAP, " "))
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")

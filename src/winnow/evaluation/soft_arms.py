@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..artefacts import Source
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
@@ -56,6 +58,8 @@ def with_soft(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedAr
             raise InputError(
                 f"names in subsets of evaluate must not be {name!r}, which evaluate adds itself for soft=."
             )
+        if one.arm.kind == "everything" and not _covered(one, soft):
+            continue  # soft labels were made for the subsets only
         _check_ids(one, soft)
         weight = soft.weight if one.arm.kind == "subset" else own.get(one.arm.same_steps or one.arm.size, soft.weight)
         arm = replace(one.arm, name=name, soft=True, baseline=_baseline(one.arm), selection=_paid(one.arm, soft))
@@ -77,6 +81,10 @@ def _weight(one: PlannedArm) -> float:
     return 1.0 if targets is None else targets.weight
 
 
+def _covered(one: PlannedArm, soft: SoftLabels) -> bool:
+    return bool(np.isin(next(iter(one.subsets.values())).ids, soft.ids).all())
+
+
 def _check_ids(one: PlannedArm, soft: SoftLabels) -> None:
     for subset in {id(s): s for s in one.subsets.values()}.values():
         try:
@@ -86,8 +94,8 @@ def _check_ids(one: PlannedArm, soft: SoftLabels) -> None:
 
 
 def _baseline(arm: Arm) -> str | None:
-    """That of the same arm with labels for random and everything; otherwise the random one with soft labels."""
-    if arm.kind != "subset":
+    """For random, the same with labels; for a subset, the random one with soft labels."""
+    if arm.kind == "random":
         return arm.name
     return None if arm.baseline in (None, FULL) else f"{SOFT} {arm.baseline}"  # full is not trained on soft labels
 

@@ -57,11 +57,12 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
                 style, number = method_style(number), number + 1
             shift = (place - (crowd - 1) / 2) * spread
             end = _method_line(axes, study, arms, test, units, shift, style)
-            labels.append((method, style["color"], *end))
+            labels.append((method + (", same steps" if arms[0].same_steps is not None else ""), style["color"], *end))
         axes.set_xlim(0, 1.0)
         axes.margins(y=0.12)
         axes.set_xticks(np.linspace(0, 1, 6), [f"{value:.0%}" for value in np.linspace(0, 1, 6)])
-        axes.set_xlabel("fraction of the training data kept")
+        steps = any(arm.same_steps is not None for arms in groups.values() for arm in arms)
+        axes.set_xlabel("fraction of the training data kept" + (" (everything: of its steps)" if steps else ""))
         axes.set_ylabel(units.axis)
         axes.grid(axis="y")
         if len(labels) <= 3 and max((x for *_, x, _ in labels), default=0.0) <= 0.78:
@@ -89,7 +90,12 @@ def _methods(study: Study, test: str | None) -> dict[str, list[Arm]]:
         if arm.kind != "full" and study.of(arm.name, test):
             key = "random" if arm.kind == "random" else method_of(arm.name)
             groups.setdefault(key, []).append(arm)
-    return {method: sorted(arms, key=lambda arm: arm.keep) for method, arms in groups.items()}
+    return {method: sorted(arms, key=_place) for method, arms in groups.items()}
+
+
+def _place(arm: Arm) -> float:
+    """Where an arm is drawn: at its fraction, and everything at the fraction whose steps it takes."""
+    return arm.keep if arm.same_steps is None else arm.keep * arm.same_steps / arm.size
 
 
 def _full_band(axes: Any, got: Interval, units: Units) -> None:
@@ -118,7 +124,7 @@ def _method_line(
     style: Mapping[str, Any],
 ) -> tuple[float, float]:
     """Draw one method and return the end of its line, for the label."""
-    x = np.array([arm.keep for arm in arms]) + shift
+    x = np.array([_place(arm) for arm in arms]) + shift
     got = [study.interval(arm.name, test) for arm in arms]
     centre = np.array([g.centre for g in got]) * units.scale
     half = np.array([0.0 if math.isnan(g.low) else g.half_width for g in got]) * units.scale
@@ -135,6 +141,7 @@ def _method_line(
             markeredgewidth=0,
         )
     name = "random" if arms[0].kind == "random" else name_for_axis(method_of(arms[0].name))
+    name += ", same steps" if arms[0].same_steps is not None else ""
     axes.errorbar(
         x,
         centre,
@@ -238,7 +245,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
         ("observe_s", "observing", "m2", ""),
         ("score_s", "scoring", "m5", "//"),
         ("select_s", "selecting", "m4", ".."),
-        ("search_s", "planning, veto, search", "m3", "xx"),
+        ("search_s", "planning, veto, searching", "m3", "xx"),
         ("relabel_s", "relabelling", "m2", "\\\\"),
         ("train_s", "training", "m1", ""),
     )

@@ -75,6 +75,7 @@ def _untested(saved: SavedRun, origin: Mapping[str, Any] | None) -> dict[str, An
     total = len(saved.scores[0]) if saved.scores else int(origin["size"]) if origin else 0
     labelled = any(score.task != "unlabelled" for score in saved.scores)
     return {
+        "gained": "",
         "sentence": words.untested(kept, total, labelled),
         "verdict": "unknown",
         "chip": "not retrained",
@@ -104,8 +105,7 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
         found = judged.fewer_examples
         return {
             "gained": judged.sentence,
-            "sentence": words.headline(study, main),
-            "cost": _sentence(words.net(rows.get(main))),
+            "sentence": words.headline(study, main, rows.get(main)),
             "verdict": found,
             "chip": CHIPS[found],
             "tiles": _tiles(study, main, rows.get(main)),
@@ -113,6 +113,7 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
         }
     if not arms:
         return {
+            "gained": "",
             "sentence": "No model was trained on a subset, so there is nothing to compare.",
             "verdict": "unknown",
             "chip": None,
@@ -122,6 +123,7 @@ def _head(study: Study, arms: Sequence[str], main: str | None, rows: Mapping[str
     if len(arms) >= 5:
         note += f" With {len(arms)} comparisons, about one interval in twenty excludes zero by chance alone."
     return {
+        "gained": "",
         "sentence": words.several(study, arms, rows),
         "verdict": "unknown",
         "chip": None,
@@ -165,10 +167,6 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
 def _pays_sub(text: str) -> str:
     known = {"never": "never pays off", "not known": "cost of selection unknown", "worse than random": text}
     return known.get(text, f"pays off after {text}")
-
-
-def _sentence(clause: str) -> str:
-    return clause[:1].upper() + clause[1:] + "." if clause else ""
 
 
 def _range(units: Units, got: Interval) -> str:
@@ -293,7 +291,7 @@ def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         "observing",
         "scoring",
         "selecting",
-        "planning, veto, search",
+        "planning, veto, searching",
         "relabelling",
         "selection, total",
         "training",

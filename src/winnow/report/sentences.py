@@ -149,8 +149,8 @@ def against_same_steps(study: Study, arm: str) -> str:
     return f"{units.size(gap.centre)} {side} {what} ({ends})"
 
 
-def headline(study: Study, arm: str) -> str:
-    """One sentence: what was kept, and how it compares with random, everything at the same steps, and full.
+def headline(study: Study, arm: str, row: Mapping[str, Any] | None) -> str:
+    """One sentence: what was kept, how it compares with full, everything at the same steps and random, and the time.
 
     Parameters
     ----------
@@ -158,6 +158,8 @@ def headline(study: Study, arm: str) -> str:
         The study.
     arm
         The subset to describe.
+    row
+        The arm's row of the ledger, if there is one.
     """
     units, about = Units.of(study), study.arm(arm)
     total = _total(study, arm)
@@ -165,8 +167,12 @@ def headline(study: Study, arm: str) -> str:
     got = study.interval(arm)
     level = units.spread(got) + (" (one seed: no interval)" if got.runs == 1 else "")
     same = against_same_steps(study, arm)
-    clauses = [against_random(study, arm), *([same] if same else []), against_full(study, arm)]
-    return f"Trained on {what}, the model reaches {level} {units.word}: {', '.join(clauses[:-1])}, and {clauses[-1]}."
+    cost = net(row)
+    clauses = [against_full(study, arm), *([same] if same else [])]
+    return (
+        f"Trained on {what}, the model reaches {level} {units.word}: {', '.join(clauses)}, and "
+        f"{against_random(study, arm)}" + (f"; {cost}." if cost else ".")
+    )
 
 
 def untested(kept: int, total: int, labelled: bool) -> str:
@@ -252,8 +258,8 @@ def _intervals(study: Study) -> str:
     """What the intervals hold."""
     if any(one.marks is None for one in study.outcomes):
         return (
-            f"Differences are paired by seed; intervals are 95{GAP}% t intervals over seeds, without the luck of the test "
-            "set, because the marks of single test examples were not kept."
+            f"Differences are paired by seed; intervals are 95{GAP}% t intervals over seeds, without the luck of the "
+            "test set, because the marks of single test examples were not kept."
         )
     return (
         f"Differences are paired by seed and test example; 95{GAP}% intervals hold the luck of training, of the test "

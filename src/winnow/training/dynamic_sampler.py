@@ -144,8 +144,7 @@ class DynamicSampler:
         return left if self.steps is None else min(left, max(0, self.steps - self._done))
 
     def __iter__(self) -> Iterator[Any]:
-        if self._under_way:  # the last iteration was left early: go on with the next epoch
-            self._end()
+        self.end_epoch()  # of an iteration that was left early
         plan = self._plan = self._next()
         self._under_way, self._resumed, self._ahead, self._outstanding = True, False, None, 0
         if self.batch is None:
@@ -161,6 +160,11 @@ class DynamicSampler:
                 self._outstanding += 1
                 yield self._latest.copy()
         self._end()
+
+    def end_epoch(self) -> None:
+        """End the current iteration; for trainers that count its batches and never ask for one more."""
+        if self._under_way:
+            self._end()
 
     def _end(self) -> None:
         self._done += self._given
@@ -311,7 +315,8 @@ class DynamicSampler:
         missing = [name for name in self.state_dict() if not isinstance(state, Mapping) or name not in state]
         if missing:
             raise InputError(f"state of {OWNER} must be the state_dict of one; it lacks {missing[0]}.")
-        tables = [np.array(state[name], dtype=np.float32) for name in ("losses", "fresh")]
+        held = [state[name] for name in ("losses", "fresh")]
+        tables = [np.array(x.numpy() if hasattr(x, "numpy") else x, dtype=np.float32) for x in held]
         if any(table.shape != (self.n,) for table in tables):
             raise InputError(f"state of {OWNER} must hold {self.n} losses, one per example; got {tables[0].shape}.")
         whole = ("seed", "epoch", "done", "start", "batches", "share")

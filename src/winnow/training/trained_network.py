@@ -74,12 +74,12 @@ class TrainedNetwork:
     @classmethod
     def load(cls, path: str | Path, model: Any = None) -> TrainedNetwork:
         """Read a file back; `model` is needed if the network has no name."""
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
         try:
             with safe_open(str(path), "pt") as file:
                 found = json.loads((file.metadata() or {}).get("winnow", "{}"))
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise DataError(f"{path} cannot be read as a trained network: {error}.") from None
         if found.get("kind") != KIND:
             raise DataError(f"{path} is not a network that winnow trained.")

@@ -14,6 +14,7 @@ from winnow.artefacts.ledger import ledger
 from winnow.artefacts.soft_labels import SoftLabels
 from winnow.engines import Local
 from winnow.evaluation.arms import plan
+from winnow.evaluation.soft_arms import with_soft
 from winnow.methods.relabel.prior_labels import soft_labels
 from winnow.training import Recipe
 
@@ -94,7 +95,15 @@ def test_one_call_gives_all_four_arms() -> None:
     how = {"test": TEST, "recipe": QUICK, "model": "mlp", "seeds": 2, "engine": HERE}
     plain = wn.evaluate(TRAIN, {"few": few}, **how)
     study = wn.evaluate(TRAIN, {"few": few}, soft=soft, costs={"few": {"select": 1.0}}, **how)
-    assert [arm.name for arm in study.arms] == ["full", "random@0.04", "few", "soft random@0.04", "soft few"]
+    assert [arm.name for arm in study.arms] == [
+        "full",
+        "everything@0.04",
+        "random@0.04",
+        "few",
+        "soft everything@0.04",
+        "soft random@0.04",
+        "soft few",
+    ]
     for arm in plain.arms:  # hard arms know nothing of the soft ones
         assert [o.loss for o in plain.of(arm.name).values()] == [o.loss for o in study.of(arm.name).values()]
     assert study.arm("soft few").baseline == "soft random@0.04"
@@ -231,7 +240,7 @@ def test_what_soft_labels_took_is_added_to_what_the_subset_took() -> None:
     source, few = TRAIN, {"few": {0: wn.Subset(TRAIN.ids[:9])}, "soft+few": {0: wn.Subset(TRAIN.ids[9:18])}}
     soft = SoftLabels(source.ids, np.full((150, 3), 1 / 3), source.classes, seconds=2.0, prior_seconds=5.0)
     costs = {"few": {"select": 1.0, "targets": 4.0, "pretrain": 8.0}}
-    arms = plan(source, few, [0], random=False, full=False, seed=0, costs=costs, soft=soft)
+    arms = with_soft(plan(source, few, [0], random=False, full=False, seed=0, costs=costs), soft)
     paid = {one.arm.name: one.arm.selection for one in arms}
     assert paid["soft few"] == {"select": 1.0, "targets": 6.0, "pretrain": 13.0}
     assert (paid["few"], paid["soft soft+few"]) == (costs["few"], {})

@@ -14,6 +14,11 @@ that `resume_from_checkpoint` continues it.
 
     trainer = SoftTargetTrainer(..., train_dataset=subset.to_torch(train_dataset, targets="soft"))
 
+`DynamicTrainer` draws its batches from a `wn.DynamicSampler`, in as many steps as the sampler has:
+
+    smp = wn.DynamicSampler(len(train_dataset), steps=2000, batch=32)
+    trainer = DynamicTrainer(..., train_dataset=train_dataset, sampler=smp)
+
 `AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your model returns while it is active.
 """
 
@@ -30,8 +35,10 @@ from ...artefacts.soft_dataset import SOFT
 from ...core import checks
 from ...core.errors import InputError, MissingDependencyError
 from ...core.files import atomic
+from ..dynamic_sampler import DynamicSampler
+from ..placed_dataset import POSITIONS, PlacedDataset, UnsizedBatches, collated
 from ..recorder import Recorder, eval_pass
-from ..soft_loss import soft_loss
+from ..soft_loss import example_losses, soft_loss
 
 try:
     from transformers import Trainer, TrainerCallback
@@ -41,10 +48,11 @@ except ImportError:
         "with: pip install 'transformers[torch]'"
     ) from None
 
-__all__ = ["AcceleratorCallback", "RecorderCallback", "SoftTargetTrainer"]
+__all__ = ["AcceleratorCallback", "DynamicTrainer", "RecorderCallback", "SoftTargetTrainer"]
 
 FILE = "winnow-recorder.safetensors"
 ACCELERATOR = "winnow-accelerator.safetensors"
+SAMPLER = "winnow-sampler.safetensors"
 
 
 class RecorderCallback(TrainerCallback):  # type: ignore[misc]
@@ -162,6 +170,91 @@ class SoftTargetTrainer(Trainer):  # type: ignore[misc]
         logits = _logits(outputs, "SoftTargetTrainer trains")
         loss = soft_loss(logits, inputs["labels"], inputs[SOFT], self.soft_weight)
         return (loss, outputs) if return_outputs else loss
+
+
+class DynamicTrainer(Trainer):  # type: ignore[misc]
+    """A Trainer whose batches come from a `wn.DynamicSampler`.
+
+    The loss is computed from the logits and the labels, one per example, and weighed; evaluation is that of the
+    Trainer. The sampler is stored in each checkpoint. On several processes each takes its part of every batch.
+
+    Parameters
+    ----------
+    sampler
+        Made with `steps`, the number of batches of the training: optimiser steps x gradient accumulation.
+    *args, **kwargs
+        As for Trainer; `max_steps` follows from the sampler.
+    """
+
+    def __init__(self, *args: Any, sampler: DynamicSampler, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        each = self.args.gradient_accumulation_steps
+        if sampler.steps is None or sampler.batch is None or sampler.steps % each:
+            raise InputError(
+                "sampler of DynamicTrainer must have batch= and steps=, a multiple of gradient_accumulation_steps, "
+                f"{each}; got batch={sampler.batch}, steps={sampler.steps}."
+            )
+        if self.args.dataloader_num_workers:
+            raise InputError(
+                "dataloader_num_workers of DynamicTrainer must be 0, because workers ask for batches before the losses "
+                f"that decide them are known; got {self.args.dataloader_num_workers}."
+            )
+        if len(self.train_dataset) != sampler.n:
+            raise InputError(
+                f"n of DynamicSampler must be {len(self.train_dataset)}, as train_dataset; got {sampler.n}."
+            )
+        self.args.max_steps = sampler.steps // each
+        self.args.ignore_data_skip = True  # a resumed sampler gives the rest of its epoch itself
+        self.model_accepts_loss_kwargs = False  # the Trainer then divides by the number of accumulated batches
+        self.sampler = sampler
+
+    def get_train_dataloader(self) -> Any:
+        """Return a loader of the sampler's batches, which bring their positions along."""
+        dataset, collate = self.train_dataset, self.data_collator
+        if hasattr(dataset, "column_names"):
+            dataset = self._remove_unused_columns(dataset, description="training")
+        else:
+            collate = self._get_collator_with_removed_columns(collate, description="training")
+        return torch.utils.data.DataLoader(
+            PlacedDataset(dataset),
+            batch_sampler=UnsizedBatches(self.sampler),
+            collate_fn=collated(collate),
+            pin_memory=self.args.dataloader_pin_memory,
+        )
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **given: Any) -> Any:
+        """Weigh the losses of a batch of the sampler; leave others to the Trainer."""
+        if POSITIONS not in inputs:
+            return super().compute_loss(model, inputs, return_outputs, **given)
+        positions = inputs.pop(POSITIONS)
+        outputs = model(**inputs)
+        logits, labels = _logits(outputs, "DynamicTrainer trains"), inputs["labels"]
+        if labels.is_floating_point():
+            labels = labels.reshape(logits.shape)
+        loss = self.sampler.weigh(example_losses(logits.float(), labels), positions)
+        return (loss, outputs) if return_outputs else loss
+
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        super()._save_checkpoint(*args, **kwargs)
+        from safetensors.numpy import save_file
+
+        self.sampler.sync()  # on every process
+        folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+        if self.args.should_save and folder.is_dir():
+            state = self.sampler.state_dict()
+            with atomic(folder / SAMPLER) as part:
+                save_file({name: np.asarray(value) for name, value in state.items()}, part)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: Any, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        from safetensors.numpy import load_file
+
+        kept = Path(resume_from_checkpoint) / SAMPLER
+        if not kept.is_file():
+            raise InputError(
+                f"the checkpoint that DynamicTrainer continues from must hold its sampler; {kept} is missing."
+            )
+        self.sampler.load_state_dict(load_file(kept))
 
 
 class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]

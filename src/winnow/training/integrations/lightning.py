@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...core.errors import InputError, MissingDependencyError
+from ..dynamic_sampler import DynamicSampler
 from ..recorder import Recorder, eval_pass
 
-__all__ = ["AcceleratorCallback", "RecorderCallback"]
+__all__ = ["AcceleratorCallback", "RecorderCallback", "SamplerCallback"]
 
 NAMES = ("pytorch_lightning", "lightning.pytorch")
 Forward = Callable[[Any, Any], tuple[torch.Tensor, torch.Tensor]]
@@ -115,6 +116,57 @@ class RecorderCallback(Base):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Continue the recording of a checkpoint."""
         self.recorder.load_state_dict(state_dict)
+
+
+class SamplerCallback(Base):
+    """Keep a `wn.DynamicSampler` in step with a Lightning trainer, and in its checkpoints.
+
+    Use the sampler as `batch_sampler` of the training loader, give positions to `weigh` in `training_step`, and make
+    the trainer with `reload_dataloaders_every_n_epochs=1` (epochs differ in length) and, on several processes,
+    `use_distributed_sampler=False`.
+
+    Parameters
+    ----------
+    sampler
+        The sampler of the training loader.
+    """
+
+    def __init__(self, sampler: DynamicSampler) -> None:
+        self.sampler = sampler
+        self._consumed = 0
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Check the settings of the trainer."""
+        if trainer.reload_dataloaders_every_n_epochs != 1:
+            raise InputError(
+                "a Trainer with SamplerCallback needs reload_dataloaders_every_n_epochs=1, because the epochs of a "
+                f"DynamicSampler differ in length; got {trainer.reload_dataloaders_every_n_epochs}."
+            )
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Count from here; a resumed epoch goes on with its count."""
+        self._consumed = trainer.fit_loop.epoch_loop.batch_progress.current.completed
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        """Count the batch as trained on."""
+        self._consumed += 1
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """End the epoch of the sampler, so that its next length is that of the next epoch."""
+        self.sampler.end_epoch()
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Share the losses of all processes before the state is taken."""
+        self.sampler.sync()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the sampler, for the trainer's checkpoint."""
+        state = self.sampler.state_dict(consumed=self._consumed)
+        return {name: torch.from_numpy(v) if hasattr(v, "shape") else v for name, v in state.items()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Continue from a checkpoint."""
+        self.sampler.load_state_dict(state_dict)
 
 
 class AcceleratorCallback(Base):

@@ -1,0 +1,135 @@
+"""What is free beside a subset: everything at the same steps, with labels and with soft targets; and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winnow.artefacts import Study, Subset
+from winnow.artefacts.example_marks import packed, unpacked
+from winnow.artefacts.ledger import ledger
+from winnow.artefacts.soft_labels import SoftLabels
+from winnow.artefacts.study import Arm, Outcome
+from winnow.engines import Local
+from winnow.evaluation.evaluate import evaluate
+
+from .blobs import QUICK, blobs, line, tiny, tiny_line
+
+SOURCE, TEST = blobs(240), blobs(120, seed=1, prefix="t")
+HALF = Subset(SOURCE.ids[:120])
+SOFT = SoftLabels(SOURCE.ids, np.full((240, 3), 1 / 3), SOURCE.classes, weight=0.5)
+
+
+def study_of(subsets: Any, **options: Any) -> Study:
+    usual: dict[str, Any] = {"test": TEST, "model": tiny, "recipe": QUICK, "seeds": 2, "engine": Local(workers=1)}
+    return evaluate(options.pop("source", SOURCE), subsets, **{**usual, **options})
+
+
+def test_everything_is_trained_for_the_steps_of_each_size(tmp_path: Path) -> None:
+    study = study_of({"mine": HALF, "few": Subset(SOURCE.ids[:60])}, out=tmp_path / "run")
+    assert [arm.name for arm in study.arms][:3] == ["full", "everything@0.5", "everything@0.25"]
+    assert study.full is study.arms[0]
+    half = study.arm("everything@0.5")
+    assert (half.kind, half.size, half.keep, half.same_steps) == ("everything", 240, 1.0, 120)
+    steps = {name: study.of(name)[0].iterations for name in ("everything@0.5", "mine", "everything@0.25", "few")}
+    assert steps["everything@0.5"] == steps["mine"] == 2 * steps["few"] == 2 * steps["everything@0.25"]
+    assert study.of("everything@0.5")[0].loss != study.of("full")[0].loss
+    (row,) = (row for row in study.table() if row["arm"] == "mine")
+    assert row["vs_same_steps"] == pytest.approx(study.versus("mine", "everything@0.5").centre)
+    again = Study.load(tmp_path / "run" / "study")
+    assert (again.outcomes, again.arms) == (study.outcomes, study.arms)
+
+
+@pytest.mark.parametrize(("factor", "names"), [(0.0, ["full", "everything@0.5", "mine"]), (1.0, ["full", "mine"])])
+def test_full_is_everything_where_it_takes_the_same_steps(factor: float, names: list[str]) -> None:
+    study = study_of({"mine": HALF}, random=False, match_iterations=factor, seeds=1)
+    assert [arm.name for arm in study.arms] == names
+    assert study.verdict("mine").best == names[-2]
+
+
+def test_soft_targets_of_a_subset_are_used_and_the_free_ones_get_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    from winnow.evaluation import retrain as trainings
+
+    weights: list[float | None] = []
+    real = trainings.train
+
+    def spy(*given: Any, **options: Any) -> Any:
+        weights.append(options.get("soft_weight"))
+        return real(*given, **options)
+
+    monkeypatch.setattr(trainings, "train", spy)
+    taught = replace(HALF, targets=replace(SOFT, weight=0.25).take(HALF.ids))
+    study = study_of({"mine": taught}, soft=SOFT, seeds=1)
+    names = ["full", "everything@0.5", "random@0.5", "mine", "soft everything@0.5", "soft random@0.5"]
+    assert [arm.name for arm in study.arms] == names
+    assert weights == [None, None, None, 0.25, 0.25, 0.25]
+    assert study.arm("mine").baseline == "soft random@0.5"
+    assert set(study.verdict("mine").against) == {*names} - {"full", "mine"}
+
+
+def test_marks_average_to_the_metric_in_both_tasks() -> None:
+    study = study_of({"mine": HALF}, seeds=1)
+    for one in study.outcomes:
+        assert one.marks is not None
+        assert unpacked(one.marks, binary=True).mean() == pytest.approx(one.value)
+    source = line(80)
+    study = study_of({}, source=source, test=line(40, seed=1, prefix="t"), model=tiny_line, seeds=1)
+    (one,) = study.outcomes
+    assert one.marks is not None
+    assert unpacked(one.marks, binary=False).mean() == pytest.approx(one.value, rel=1e-4)
+
+
+def made(levels: dict[str, float], marks: bool = True) -> Study:
+    """A study of 5 seeds and 1,000 test examples, of models that are right on the first so many."""
+    arms = [
+        Arm("full", "full", 100, 1.0),
+        Arm("everything@0.5", "everything", 100, 1.0, same_steps=50),
+        Arm("random@0.5", "random", 50, 0.5, redrawn=True),
+        Arm("mine", "subset", 50, 0.5, "random@0.5", None, {"observe": 1.0}),
+    ]
+    outcomes = []
+    for arm in arms:
+        for seed in range(5):
+            right = np.arange(1000) < 1000 * levels[arm.name] + seed
+            kept = packed(right.tolist(), binary=True) if marks else None
+            seconds = 9.0 if arm.kind == "full" else 3.0
+            outcomes.append(Outcome(arm.name, seed, "test", float(right.mean()), 0.1, (), 9, seconds, kept))
+    return Study("accuracy", tuple(arms), tuple(outcomes), ("test",))
+
+
+@pytest.mark.parametrize(
+    ("random", "everything", "best", "found", "said"),
+    [
+        (0.80, 0.85, "everything@0.5", ("better", "better"), "less compute is wanted and where fewer examples"),
+        (0.80, 0.90, "everything@0.5", ("better", "tie"), "for the same compute, everything does as well"),
+        (0.80, 0.95, "everything@0.5", ("better", "worse"), "for the same compute, everything is better"),
+        (0.90, 0.95, "everything@0.5", ("tie", "worse"), "choosing it gained nothing"),
+        (0.95, 0.90, "random@0.5", ("worse", "tie"), "there is no purpose it serves"),
+    ],
+)
+def test_the_verdict_names_the_best_and_the_purpose(
+    random: float, everything: float, best: str, found: tuple[str, str], said: str
+) -> None:
+    study = made({"full": 0.97, "everything@0.5": everything, "random@0.5": random, "mine": 0.90})
+    verdict = study.verdict("mine")
+    assert (verdict.best, verdict.fewer_examples, verdict.less_compute) == (best, *found)
+    assert said in verdict.sentence
+    assert verdict.gap == study.versus("mine", best)
+    (row,) = ledger(study)
+    assert row["worse_than_random"] is (found[0] == "worse")
+    assert row["pays_after"] == (None if found[0] == "worse" else 1)
+    assert row["vs_same_steps"] == pytest.approx(0.90 - everything, abs=1e-9)
+
+
+def test_intervals_say_what_they_are_about_and_old_studies_hold_seeds_only() -> None:
+    levels = {"full": 0.97, "everything@0.5": 0.93, "random@0.5": 0.9, "mine": 0.92}
+    study, old = made(levels), made(levels, marks=False)
+    assert study.versus("mine", "random@0.5").about.startswith("this way of choosing")
+    assert study.versus("mine", "full").about.startswith("these training sets")
+    assert "test examples were not kept" in old.versus("mine", "full").about
+    assert "test examples were not kept" in old.interval("mine").about
+    assert study.versus("mine", "full").half_width > old.versus("mine", "full").half_width
