@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from winnow import testing
 from winnow.core import registry
 from winnow.selectors.select import list_selectors
+from winnow.testing.planted import planted
 from winnow.testing.selector_checks import selected
 
 SELECTORS = {method.name: method for method in list_selectors() if method.package == "winnow"}
@@ -21,6 +25,7 @@ DRAWS = {
     "influence",
     "influence_bound",
     "medoids",
+    "tilted",
 }  # must change with the seed
 # must not, where no two examples tie
 SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy", "moments"}
@@ -36,6 +41,18 @@ def test_seed_changes_only_what_is_drawn(name):
     first, second = (selected(name, size=20, seed=seed).ids.tolist() for seed in (0, 1))
     assert (first != second) == (name in DRAWS)
     assert (name in DRAWS) != (name in SEEDLESS)
+
+
+@pytest.mark.parametrize("balance", [None, 0.7])
+@pytest.mark.parametrize("name", ["random", "rank", "strata", "beta"])
+def test_an_example_that_was_not_drawn_plays_no_part(name, balance):
+    """If all examples are alike, and nothing is dropped beforehand, only their random numbers decide."""
+    made = planted(n=40, seeds=1, epochs=12, seed=2).signals
+    alike = replace(made, arrays={key: np.zeros_like(values) for key, values in made.arrays.items()})
+    first = selected(name, alike, size=24, balance=balance, seed=5).ids
+    for gone in np.setdiff1d(alike.ids, first):
+        fewer = alike.take(alike.ids[alike.ids != gone])
+        assert np.array_equal(selected(name, fewer, size=24, balance=balance, seed=5).ids, first)
 
 
 @pytest.mark.parametrize("name", sorted(SELECTORS))

@@ -36,7 +36,7 @@ def test_features_are_scaled_and_end_in_ones():
 def test_keeps_what_the_room_keeps(signals):
     features, labels, head, ids = by_hand(signals)
     vectors = wn.influence.vectors(features, head.outputs, labels, 0.01)
-    wanted = wn.influence.prune_by_count(vectors, 70, 3, groups=labels)
+    wanted = wn.influence.prune_by_count(vectors, 70, 3, groups=labels, ids=ids)
     subset = wn.select("influence", signals, size=50, balance=None, seed=3)
     assert np.array_equal(subset.ids, np.delete(ids, wanted.removed))
     kept = np.isin(ids, subset.ids)

@@ -47,7 +47,7 @@ found = estimate(source, method="spaced", keep=0.5, **asked)
 assert found.trainings == 2
 assert dict(found.parts)["disk: signals"] > 2 * 40 * 2 * 4
 
-assert testing.check_all("winnow_example") == 7 + 15 + 14
+assert testing.check_all("winnow_example") == 7 + 16 + 15
 assert testing.check_source(lambda: wn.open("few.semi")) == 5
 print("fine")
 """

@@ -70,7 +70,13 @@ def influence(
         return Choice(np.arange(size), certificate={"removed": 0, "head_length": length_of(head)})
     checks.choice("spare", owner, spare, SPARED)
     found = prune_by_count(
-        vectors, pool.n - size, seed, groups=labels if stratify else None, moves=moves_of(moves, owner), spare=spare
+        vectors,
+        pool.n - size,
+        seed,
+        groups=labels if stratify else None,
+        moves=moves_of(moves, owner),
+        spare=spare,
+        ids=pool.ids,
     )
     kept = np.setdiff1d(np.arange(pool.n), found.removed)
     return Choice(kept, certificate={**told(found.certificate, head), "spare": spare})

@@ -61,10 +61,10 @@ def influence_bound(
         return Choice(np.arange(size), certificate={"removed": 0, "holds": True, "smallest_size": size})
     groups, most = labels if stratify else None, pool.n - size
     bound = max(share * length, np.finfo(np.float64).tiny)  # a head of length 0 allows nothing
-    found = prune_by_bound(vectors, bound, most, seed, groups=groups, moves=tries)
+    found = prune_by_bound(vectors, bound, most, seed, groups=groups, moves=tries, ids=pool.ids)
     holds = found.removed.size == most
     about = {"holds": holds, "epsilon": share, "bound": share * length, "smallest_size": pool.n - found.removed.size}
     if not holds:
-        found = prune_by_count(vectors, most, seed, groups=groups, moves=tries)
+        found = prune_by_count(vectors, most, seed, groups=groups, moves=tries, ids=pool.ids)
     kept = np.setdiff1d(np.arange(pool.n), found.removed)
     return Choice(kept, certificate={**told(found.certificate, head), **about})

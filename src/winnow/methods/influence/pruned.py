@@ -61,6 +61,7 @@ def prune_by_count(
     groups: ArrayLike | None = None,
     moves: int | None = None,
     spare: str = "parameters",
+    ids: ArrayLike | None = None,
 ) -> Pruned:
     """Remove the given number of examples so that the head changes least (Eq. 4).
 
@@ -82,6 +83,8 @@ def prune_by_count(
         How the change is measured: `parameters`, by its length, as in the paper; or `loss`, by the square root of
         d^T H d, which the loss on new data follows more closely. The latter needs the head's Hessian: vectors from
         `influence.vectors`, up to 4,096 parameters.
+    ids
+        The examples' ids, so that the solver's first set does not depend on their positions.
 
     Returns
     -------
@@ -107,7 +110,8 @@ def prune_by_count(
     group = _groups(owner, groups, n)
     counts = _counts(owner, remove, group, given=groups is not None)
     tried = default_moves(*rows.shape) if moves is None else checks.integer("moves", owner, moves, low=0)
-    found = solve(_measured(owner, vectors, rows, spare), group, counts, seed, tried)
+    names = None if ids is None else checks.ids(owner, ids)
+    found = solve(_measured(owner, vectors, rows, spare), group, counts, seed, tried, ids=names)
     given = vectors if isinstance(vectors, Influence) else rows
     about = certificate(given, found.removed, group if groups is not None else None)
     return _pruned(found, about, {"seed": seed, "moves": found.moves, "spare": spare}, began)
@@ -123,6 +127,7 @@ def prune_by_bound(
     moves: int | None = None,
     resolution: int | None = None,
     least_curvature: float = LEAST_CURVATURE,
+    ids: ArrayLike | None = None,
 ) -> Pruned:
     """Remove as many examples as possible while the head changes by at most epsilon (a corrected Eq. 3).
 
@@ -149,6 +154,8 @@ def prune_by_bound(
         How many examples below the largest possible count the search may stop; None means a thousandth of n.
     least_curvature
         The share of the curvature that must remain, in [0, 1).
+    ids
+        The examples' ids, so that the solver's first set does not depend on their positions.
 
     Returns
     -------
@@ -177,12 +184,13 @@ def prune_by_bound(
     tried = default_moves(*rows.shape) if moves is None else checks.integer("moves", owner, moves, low=0)
     fine = max(1, n // 1000) if resolution is None else checks.integer("resolution", owner, resolution, low=1)
     least = checks.number("least_curvature", owner, least_curvature, low=0.0, high=1.0, open_high=True)
+    names = None if ids is None else checks.ids(owner, ids)
     given = vectors if isinstance(vectors, Influence) else rows
     best: tuple[Removal, Mapping[str, Any] | None] = (Removal(np.empty(0, dtype=np.int64), 0.0, 0, 0), None)
     low, high, made = 0, most + 1, 0
     count, width = most, 2 * n  # the interval's width; if a guess did not halve it, the middle comes next
     while high - low > (fine if low else 1):
-        found = solve(rows, group, proportional(group, count), seed, tried)
+        found = solve(rows, group, proportional(group, count), seed, tried, ids=names)
         made += found.moves
         within, change, known = _within(given, found, bound, least)
         if within:

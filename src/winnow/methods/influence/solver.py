@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.progress import task
-from ...core.seeds import number, stream
+from ...core.seeds import drawn_first, number, stream
 from .heads import Positions, spans
 from .swaps import anneal, summed
 
@@ -70,6 +70,7 @@ def solve(
     seed: int,
     moves: int,
     schedule: Schedule | None = None,
+    ids: NDArray[Any] | None = None,
 ) -> Removal:
     """Remove counts[g] examples of each group g so that the sum of their rows is short.
 
@@ -87,9 +88,11 @@ def solve(
         The number of swaps to try.
     schedule
         None uses the calibrated one.
+    ids
+        The examples' ids, by which the first set is drawn; by position if not given.
     """
     p = rows.shape[1]
-    order, removed, movable, first, span = _laid_out(groups, counts, seed)
+    order, removed, movable, first, span = _laid_out(groups, counts, seed, ids)
     accepted = done = 0
     if movable.size and moves:
         unit, tail = _lengths(rows)
@@ -115,9 +118,14 @@ def solve(
     return Removal(np.sort(order[removed]), length, done, int(accepted))
 
 
-def _laid_out(groups: Positions, counts: Positions, seed: int) -> tuple[Positions, ...]:
+def _laid_out(
+    groups: Positions, counts: Positions, seed: int, ids: NDArray[Any] | None = None
+) -> tuple[Positions, ...]:
     """Positions group by group, with each group's removed ones first and at random; and where swaps may go."""
-    shuffled = stream(seed, "influence start").permutation(groups.size)
+    if ids is None:
+        shuffled = stream(seed, "influence start").permutation(groups.size)
+    else:
+        shuffled = drawn_first(seed, "influence start", ids)
     order = shuffled[np.argsort(groups[shuffled], kind="stable")].astype(np.int64)
     sizes = np.bincount(groups, minlength=counts.size)
     begin = np.concatenate([[0], np.cumsum(sizes)[:-1]])
