@@ -120,9 +120,9 @@ def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_p
     more = winnow(*command, "--subset", f"simple={easy}", "--seeds", 2)
     assert more.code == 0
     assert "simple" in more.out
-    assert len(times) == 3
+    assert len(times) == 4
     assert all(path.stat().st_mtime_ns == time for path, time in times.items())
-    assert len(list(study.glob("study/trainings/*/*.json"))) == 8
+    assert len(list(study.glob("study/trainings/*/*.json"))) == 10
 
     page = tmp_path / "pages" / "report.html"
     said = winnow("report", study, "--out", page)

@@ -58,8 +58,8 @@ def with_soft(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedAr
             raise InputError(
                 f"names in subsets of evaluate must not be {name!r}, which evaluate adds itself for soft=."
             )
-        if one.arm.kind == "everything" and not _covered(one, soft):
-            continue  # soft labels were made for the subsets only
+        if one.arm.kind != "subset" and not _covered(one, soft):
+            continue  # soft labels were made for a part of the source, such as the part that is not held out
         _check_ids(one, soft)
         weight = soft.weight if one.arm.kind == "subset" else own.get(one.arm.same_steps or one.arm.size, soft.weight)
         arm = replace(one.arm, name=name, soft=True, baseline=_baseline(one.arm), selection=_paid(one.arm, soft))
@@ -82,7 +82,7 @@ def _weight(one: PlannedArm) -> float:
 
 
 def _covered(one: PlannedArm, soft: SoftLabels) -> bool:
-    return bool(np.isin(next(iter(one.subsets.values())).ids, soft.ids).all())
+    return all(bool(np.isin(subset.ids, soft.ids).all()) for subset in one.subsets.values())
 
 
 def _check_ids(one: PlannedArm, soft: SoftLabels) -> None:
