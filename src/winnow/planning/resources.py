@@ -41,7 +41,8 @@ LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, if its seconds are given an
 START = 5.0  # seconds a worker needs to import torch
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
-HEADER, TABLE, RECORD = 580, 1500, 120  # bytes of a signals file, a table and a step record, besides the numbers
+HEADER, ARRAY = 330, 125  # bytes of a signals file, and of each of its arrays, besides the numbers
+TABLE, RECORD = 1500, 120  # bytes of a table and of a step record, besides the numbers
 ORIGIN = 2750  # bytes of provenance in a table, for each thing it was made from: signals, scores
 DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 
@@ -263,12 +264,13 @@ def _disk(source: Source, counts: Counts) -> dict[str, float]:
     """Bytes of the files of a run."""
     n = counts.n
     files = _passes(counts) + counts.members
+    header = HEADER + ARRAY * len({name for entry in counts.entries for name in entry.arrays})
     classes = len("".join(source.classes)) + 6 * len(source.classes)  # as text within text: escaped quotes, a comma
     width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
     labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0
     scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE + ORIGIN
     return {
-        "signals": counts.signals + files * (n * (counts.text + counts.label) + HEADER + classes + 4 * counts.epochs),
+        "signals": counts.signals + files * (n * (counts.text + counts.label) + header + classes + 4 * counts.epochs),
         "scores": scores if counts.scored else 0.0,
         "subset": _column(counts.kept, width, counts.kept) + TABLE + ORIGIN * (counts.scored + (files > 0)) + classes,
         "records": (files + counts.scored + 1) * RECORD + 550,
