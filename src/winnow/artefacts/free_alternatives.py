@@ -82,6 +82,8 @@ def judge(study: Study, arm: str) -> Verdict:
     text = "Nothing that is free was trained beside it, so there is no verdict."
     if best is not None and gap is not None:
         text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
+        if by_size == "better" and small is not None and small != best:
+            text = f"The subset is {_gain(study, against[small])} above {_named(study, small)}. {text}"
     return Verdict(arm, best, gap, against, by_size, by_steps, text)
 
 
@@ -100,6 +102,10 @@ def _named(study: Study, name: str) -> str:
     arm = study.arm(name)
     what = "a random subset of the same size" if is_random(study, name) else "everything for the same number of steps"
     return what + (" with soft targets" if arm.soft else "")
+
+
+def _gain(study: Study, gap: Interval) -> str:
+    return f"{100 * gap.centre:.1f} points" if study.metric == "accuracy" else f"{gap.centre:.3f}"
 
 
 def _first(study: Study, best: str, gap: Interval) -> str:

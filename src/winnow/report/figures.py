@@ -141,9 +141,9 @@ def arms_side_by_side(study: Study, test: str | None = None) -> Figure:
 
 def _free_name(study: Study, arm: Arm) -> str:
     """What an arm is, for people."""
-    soft = " + soft targets" if arm.soft else ""
+    soft = " + soft" if arm.soft else ""
     if arm.same_steps is not None:
-        return f"everything, same steps{soft}"
+        return f"everything{soft or ', same steps'}"
     return f"random{soft}" if is_random(study, arm.name) else method_of(arm.name)
 
 
