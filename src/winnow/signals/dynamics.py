@@ -90,7 +90,6 @@ class Dynamics:
     """
 
     epochs: tuple[int, ...] = ()
-    after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None = None
 
     def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
         self._feed, self._names = look.feed, names
@@ -98,8 +97,12 @@ class Dynamics:
         self._shared: dict[str, Any] = look.shared
         self._first = "keep" not in self._shared
         self._shared.setdefault("keep", []).append(keep)
-        if look.what.mode == "train" and self._first:
-            self.after_batch = self._log
+
+    @property
+    def after_batch(self) -> Callable[[NDArray[np.int64], torch.Tensor], None] | None:
+        """Logs a batch of training; None if nothing is to be logged there."""
+        # A bound method kept in the object would hold it, and with it all examples, until the garbage is collected.
+        return self._log if self._what.mode == "train" and self._first else None
 
     @property
     def _recorder(self) -> Recorder:
