@@ -264,7 +264,7 @@ def _disk(source: Source, counts: Counts) -> dict[str, float]:
     """Bytes of the files of a run."""
     n = counts.n
     files = _passes(counts) + counts.members
-    header = HEADER + ARRAY * len({name for entry in counts.entries for name in entry.arrays})
+    header = HEADER + ARRAY * len(counts.layouts(counts.entries))
     classes = len("".join(source.classes)) + 6 * len(source.classes)  # as text within text: escaped quotes, a comma
     width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
     labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0

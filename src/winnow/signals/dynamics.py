@@ -24,15 +24,19 @@ __all__ = ["Dynamics", "dynamics", "logits", "losses", "predictions"]
 
 PER_EPOCH: tuple[str | int, ...] = ("seeds", "epochs", "examples")
 LOSSES: dict[str, tuple[str | int, ...]] = {"losses": PER_EPOCH}
-LOGITS: dict[str, tuple[str | int, ...]] = {"logits": (*PER_EPOCH, "classes"), **LOSSES}
+CLASSIFICATION = ("classification",)
+LOGITS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
+    "logits": registry.ArrayLayout((*PER_EPOCH, "classes"), tasks=CLASSIFICATION),
+    **LOSSES,
+}
 PREDICTIONS: dict[str, tuple[str | int, ...]] = {"predictions": ("seeds", "examples", "classes")}
 # float32, since scores rank: float16 would tie most of the easy examples, whose probabilities round to 1
 DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     **LOSSES,
-    "probabilities": PER_EPOCH,
-    "margins": PER_EPOCH,
-    "correct": registry.ArrayLayout(PER_EPOCH, "uint8"),
-    "errors": PER_EPOCH,
+    "probabilities": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
+    "margins": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
+    "correct": registry.ArrayLayout(PER_EPOCH, "uint8", CLASSIFICATION),
+    "errors": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
 }
 FREE = registry.Cost("once")
 
