@@ -23,7 +23,7 @@ from ..signals.observation import signals_for
 from ..signals.observe import observe
 from ..training.feed import BUDGET
 
-__all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of"]
+__all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of", "workers_of"]
 
 INSIDE = 1 - LEFT_OUT / BLOCK  # share of the examples that each model of an ensemble is trained on
 TRAINED = ("training", "epoch", "trained")  # when signals are observed during or after a training on all examples
