@@ -211,15 +211,21 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("task", "word", "method"),
-    [("regression", "the target is a number", "difficulty+strata"), ("unlabelled", "no labels", "prototype+strata")],
+    [
+        ("regression", "the target is a number", "difficulty+tilted(uniform=0.5)"),
+        ("unlabelled", "no labels", "prototype+strata"),
+    ],
 )
 def test_other_tasks_get_a_method_and_the_reason(task: str, word: str, method: str, tmp_path: Path) -> None:
     made = plan(rows(60, task), out=tmp_path / "run")
     assert made.policy is None
     assert made.expected is None
     assert word in made.advice[0]
-    assert made.method == method
-    assert f"--method {method}" in made.command
+    assert made.method == "auto"
+    assert made.advice[1].startswith(f"Suggested method: auto, which chooses {method} (")
+    assert made.command == "winnow prune arrays --keep 0.5"  # auto is the default of the command
+    by_name = plan(rows(60, task), method="random")
+    assert (by_name.method, by_name.command) == ("random", "winnow prune arrays --keep 0.5 --method random")
     assert made.resources["sentences"] == ["It costs nothing."]
     assert Plan.load(tmp_path / "run") == made
     assert not (tmp_path / "run" / "plan.png").exists()
@@ -229,6 +235,7 @@ def test_too_few_examples_are_said_to_be_too_few() -> None:
     made = plan(rows(60))
     assert made.advice[0] == "No forecast: 60 examples are too few for a pilot."
     assert "--keep 0.5" in made.command
+    assert "auto, which chooses medoids (about 15 examples are kept per class" in made.advice[1]  # at that fraction
 
 
 @pytest.mark.parametrize(
@@ -268,26 +275,27 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "keep", "epochs", "said"),
+    ("policy", "keep", "epochs", "said", "runs"),
     [
-        ("hard", 0.6, 30, "--method el2n"),
-        ("hard", 0.6, 1, "--method aum"),
-        ("hard", 0.3, 30, "--method el2n"),
-        ("window", 0.6, 30, "--method aum+strata"),
-        ("window", 0.1, 30, "--method dual+beta"),
-        ("easy", 0.1, 30, "--method el2n+rank --set policy=easy"),
-        ("random", 0.1, 30, "--method random"),
+        ("hard", 0.6, 30, "", "tilted"),
+        ("hard", 0.6, 1, "", "tilted"),
+        ("hard", 0.01, 30, "", "medoids"),
+        ("window", 0.6, 30, "", "tilted"),
+        ("easy", 0.1, 30, " --method aum+rank --set policy=easy", "aum+rank"),
+        ("random", 0.1, 30, " --method random", "random"),
     ],
 )
-def test_the_command_runs_what_was_advised(policy: str, keep: float, epochs: int, said: str) -> None:
+def test_the_command_runs_what_was_advised(policy: str, keep: float, epochs: int, said: str, runs: str) -> None:
     source = world(3000)
     recipe = wn.Recipe(epochs=epochs)
     options = Options(source, "auto", "mlp", recipe, 3, 0.5, "data", 0, None)
-    method, extra = options.chosen(policy, keep)
+    method, extra = options.chosen(policy)
     line = options.command(f"--keep {keep:g}", method, extra)
-    assert said in line
-    assert f"winnow prune data --keep {keep:g} " in line
-    assert "--model mlp" in line
+    assert line.startswith(f"winnow prune data --keep {keep:g}{said} --model mlp ")
+    assert ("--method" in line) == bool(said)
     assert line.endswith("--match-iterations 0.5")
     parameters = {"policy": "easy"} if policy == "easy" else {}
-    request_of(requested(wn.prune, source, keep, method=method, model="mlp", recipe=recipe, **parameters))
+    asked = request_of(requested(wn.prune, source, keep, method=method, model="mlp", recipe=recipe, **parameters))
+    assert asked.method.name == runs
+    assert (asked.pairs == 0) == bool(said)  # only the choice of auto is tried
+    assert any("keeps other examples too" in words for words in options.caveats(policy)) == (not said)

@@ -83,10 +83,13 @@ class ArrayLayout:
         Without either, only the network of the first seed gives the array.
     dtype
         The type of its numbers.
+    tasks
+        The tasks that have it, if not all those of its signal.
     """
 
     axes: tuple[str | int, ...]
     dtype: str = "float32"
+    tasks: tuple[str, ...] = ("classification", "regression", "unlabelled")
 
     def __post_init__(self) -> None:
         known = all(axis in AXES or (isinstance(axis, int) and axis > 0) for axis in self.axes)

@@ -141,7 +141,8 @@ def signal(
     ----------
     arrays
         The arrays it returns and the axes of each, such as `("seeds", "examples", "projection")`; an `ArrayLayout` if
-        the numbers are not float32. An array with an axis `classes` may be missing for regression.
+        the numbers are not float32 or not every task has the array. An array with an axis `classes` may be missing
+        for regression.
     when
         `trained`: once, after the training. `epoch`: after the epoch that `gradient_epoch` of observe names.
         `training`: the function is called before the training and returns a `Watcher`. `ensemble`: for each model of a

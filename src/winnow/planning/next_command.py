@@ -7,7 +7,6 @@ from typing import Any
 
 from ..artefacts import Source
 from ..engines import Engine
-from ..pruning.auto import automatic
 from ..training.recipe import Recipe
 from .resources import estimate
 
@@ -28,11 +27,15 @@ class Options:
     seed: int
     engine: Engine | None
 
-    def chosen(self, policy: str, keep: float) -> tuple[str, str]:
-        """The method for a policy, and its option on the command line."""
-        if self.method != "auto" or policy == "random":
-            return (self.method if self.method != "auto" else "random"), ""
-        return ("aum+rank", " --set policy=easy") if policy == "easy" else (automatic(self.source, keep).name, "")
+    def chosen(self, policy: str) -> tuple[str, str]:
+        """The method for a policy, and its option on the command line.
+
+        `auto` stands for the hard and for the medium: it does not keep them alone, which can ruin a data set, and tries
+        its choice against random subsets.
+        """
+        if self.method != "auto":
+            return self.method, ""
+        return {"random": ("random", ""), "easy": ("aum+rank", " --set policy=easy")}.get(policy, ("auto", ""))
 
     def command(self, goal: str, method: str, extra: str = "", start: str = "prune") -> str:
         """The command to run, with only the options that differ from the defaults."""
@@ -60,6 +63,11 @@ class Options:
             said.append(
                 f"The forecast is for that policy, not for {self.method}, which may keep other examples: only the cost "
                 f"of {self.method} is estimated."
+            )
+        if self.method == "auto" and policy in ("hard", "window"):
+            said.append(
+                "The forecast is for that policy; pruning with auto keeps other examples too, and tries its choice "
+                "against random subsets first."
             )
         if not isinstance(self.model, str) and policy != "everything":
             said.append("The command line cannot express your model: run it from Python with wn.prune.")

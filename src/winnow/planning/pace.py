@@ -11,16 +11,19 @@ import numpy as np
 import torch
 
 from ..artefacts import Source
-from ..core import registry
+from ..core import checks, registry
+from ..engines import Engine
 from ..pruning.resolved_request import Request
+from ..pruning.veto import extent
 from ..signals.observation import Look, Observation
 from ..training import Feed, Recipe, predict, train
 from ..training.recorder import Recorder
 from .comparison_cost import Half, comparing, halves_of
-from .workload import USUAL, Counts
+from .workload import USUAL, Counts, workers_of
 
-__all__ = ["Pace", "choosing", "measured"]
+__all__ = ["START", "Pace", "choosing", "measured", "trying"]
 
+START = 5.0  # seconds a worker needs to import torch
 TIMED = 0.3  # seconds after which a measurement is long enough
 SLICE, NUMBERS = 1024, 1 << 21  # examples, and numbers in them, used to time selection
 PICKS = (4, 68)  # for a selector that looks at all examples for each pick: the difference is the cost of picks
@@ -108,6 +111,20 @@ def choosing(source: Source, request: Request, counts: Counts) -> float:
     """Seconds of scoring and selecting, timed on synthetic samples; about 0 for methods that only sort."""
     linear = [half for half in halves_of(request, source.task) if half.cost.time in ("n", "n classes", "n kept")]
     return comparing(source, request, counts) + sum(_growing(source, half, counts) for half in linear)
+
+
+def trying(request: Request, counts: Counts, pace: Pace, engine: Engine) -> tuple[int, float, float]:
+    """Trainings of the veto, their seconds in all jobs, and from start to end; zeros if nothing is tried."""
+    if request.pairs == 0:
+        return 0, 0.0, 0.0
+    share, pairs, recipe = extent(counts.n, request.pairs, request.recipe)
+    held = round(share * counts.n)
+    rest = counts.n - held
+    kept = checks.size_from("prune", rest, request.keep)
+    steps = recipe.matched_steps(kept, rest, request.match_iterations)
+    one = steps * kept / recipe.batches(kept) * pace.step + held * pace.look + (kept + held) * pace.ready
+    workers = workers_of(engine, 2)  # a pair is two jobs, and pairs come one after another
+    return 2 * pairs, 2 * pairs * one, pairs * ((START if workers > 1 else 0.0) + math.ceil(2 / workers) * one)
 
 
 def _growing(source: Source, half: Half, counts: Counts) -> float:

@@ -43,6 +43,7 @@ from .verdict import checks_of, considering, forecaster, judge
 __all__ = ["plan"]
 
 OWNER = "plan"
+HALF = 0.5  # kept if nothing can be forecast
 SMALLEST = 200  # examples in a pool: an eighth of fewer is useless
 QUICK_POOL, PILOT_POOL, HELD = 4000, 5000, 2000  # at most
 SHARE = 4  # the pool of the user's network and the held-out part are each at most 1 / SHARE of the data
@@ -132,7 +133,7 @@ def plan(
     >>> rows = np.arange(120.0).reshape(60, 2)
     >>> made = wn.plan((rows, rows[:, 0] / 3), recipe=wn.Recipe(epochs=1))
     >>> made.method, made.policy  # a regression target: a method and resources, no forecast
-    ('difficulty+strata', None)
+    ('auto', None)
     """
     request = ask(plan, locals())
     source, how = request.source, request.recipe
@@ -215,19 +216,20 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
         "regression": "the target is a number, and the theory of pruning covers classification only",
         "unlabelled": "there are no labels, and the theory of pruning covers classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
-    chosen = automatic(source, None)
-    method = chosen.name if options.method == "auto" else options.method
+    chosen = automatic(source, HALF)
+    method = options.method
     advice = [f"No forecast: {why}."]
-    advice += [f"Suggested method: {method} ({chosen.why})."] if options.method == "auto" else []
+    if method == "auto":
+        advice += [f"Suggested method: auto, which chooses {chosen.name} ({chosen.why})."]
     advice += ["The estimates below are for keeping half of the data."]
     return Plan(
         tuple(advice),
         None,
-        0.5,
+        HALF,
         tolerance,
-        resources=options.resources(method, 0.5, None),
+        resources=options.resources(method, HALF, None),
         method=method,
-        command=options.command("--keep 0.5", method),
+        command=options.command(f"--keep {HALF:g}", method),
         provenance=about,
     )
 
@@ -245,7 +247,7 @@ def _forecast(options: Options, pilot: Pilot, tolerance: float, own: bool, about
     if options.method == "random" and policy not in ("everything", "random"):
         policy, keep = how_far(table, tolerance, lambda _: ("random",))
     alone = how_far(table, tolerance, lambda _: ("random",))[1]
-    method, extra = options.chosen("random" if policy == "everything" else policy, keep)
+    method, extra = options.chosen("random" if policy == "everything" else policy)
     best = table["random" if policy == "everything" else policy, keep]
     verdict = considering(verdict, keep, best.accuracy - table["random", 1.0].accuracy)
     pace = pilot.seconds_per_example(options.recipe.batch) if own else None

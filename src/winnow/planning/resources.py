@@ -6,7 +6,7 @@ step, l in a pass without gradients, g in a per-example gradient, and r in readi
 
     watched training     n (r + E p + E l if outputs are recorded + g if gradients are + l if embeddings are)
     ensemble member      n ((1 + m) r + m E p + l), trained on a share m of the examples and evaluated on all
-    training to prove    steps x (examples / batches) x p
+    training to prove    steps x (examples / batches) x p; those of the veto of `auto` too, on a part of the data
 
 Parallel jobs take ceil(jobs / workers) rounds. The break-even point follows the ledger, which counts the seconds of
 every job, parallel or not. Memory is that of the largest stage, including the copies that the code makes.
@@ -31,14 +31,13 @@ from ..signals.gradients import CHUNK_NUMBERS
 from ..training import Recipe
 from ..training.recipe import recipe_of
 from .comparison_cost import Half, halves_of
-from .pace import Pace, choosing, measured
+from .pace import START, Pace, choosing, measured, trying
 from .workload import INSIDE, Counts, counts_of, network_of
 
 __all__ = ["Resources", "estimate"]
 
 OWNER = "estimate"
 LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, if its seconds are given and nothing is measured
-START = 5.0  # seconds a worker needs to import torch
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
 HEADER, ARRAY = 330, 125  # bytes of a signals file, and of each of its arrays, besides the numbers
@@ -63,6 +62,8 @@ class Resources:
         Seconds to observe, from start to end, with parallel workers.
     seconds_select
         Seconds to score and select; 0 for methods that only sort.
+    tried, seconds_try
+        Short trainings that try the candidate of `auto`, and their seconds from start to end; 0 for other methods.
     seconds_train_full, seconds_train_subset
         Seconds of one training on the full data and on the subset; NaN without labels.
     pays_after
@@ -83,6 +84,8 @@ class Resources:
     seconds_per_example: float
     seconds_observe: float
     seconds_select: float
+    tried: int
+    seconds_try: float
     seconds_train_full: float
     seconds_train_subset: float
     pays_after: int | None
@@ -101,6 +104,9 @@ class Resources:
             find += f"needs no training: about {seconds_text(self.seconds_observe)} to process them"
         chosen = f" and {seconds_text(self.seconds_select)} to select." if self.seconds_select else "."
         out = [find + chosen]
+        if self.tried:
+            many = f"{self.tried} short trainings: about {seconds_text(self.seconds_try)}"
+            out.append(f"Trying them against random subsets takes {many}.")
         if math.isnan(self.seconds_train_full):
             out.append("Without labels, no training can measure the value of the subset.")
         else:
@@ -138,7 +144,7 @@ def estimate(
     source, method, model, recipe, seeds, keep, engine
         As for `prune`, with its default balance.
     match_iterations
-        How steps are matched in the training on the subset, as for `evaluate`.
+        How steps are matched in the training on the subset, as for `evaluate`, and in those of the veto.
     seconds_per_example
         Seconds per example in one optimiser step; measured if not given. If given, a pass without gradients counts as a
         third of it, a per-example gradient as three times it, and reading as nothing; selectors are still timed.
@@ -151,7 +157,9 @@ def estimate(
     how, runner = recipe_of(OWNER, recipe), engine_of(OWNER, engine)
     if seconds_per_example is not None:
         checks.number("seconds_per_example", OWNER, seconds_per_example, low=0, open_low=True)
-    request = request_of(requested(prune, source, keep, method=method, model=model, recipe=how, seeds=seeds))
+    request = request_of(
+        requested(prune, source, keep, method=method, model=model, recipe=how, seeds=seeds, match_iterations=factor)
+    )
     network = network_of(source, request)
     counts = counts_of(source, request, network, kept, runner)
     if seconds_per_example is None:
@@ -163,14 +171,16 @@ def estimate(
         once = counts.at("epoch", "trained", "data")
         pace = Pace(given, look, {e.name: GRADIENT * given if e.cost_of({}).time == "gradient" else look for e in once})
     work, wall = _observing(counts, pace)
+    tried, tries, seconds_try = trying(request, counts, pace, runner)
     select_seconds = choosing(source, request, counts)
     full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, pace)
     memory, disk = _memory(counts, halves_of(request, source.task)), _disk(source, counts)
-    spent, saved = sum(work.values()) + select_seconds, full - less
+    spent, saved = sum(work.values()) + select_seconds + tries, full - less
     times = {
         **{f"{name}, all jobs": seconds for name, seconds in work.items()},
         "observe": wall,
         "select": select_seconds,
+        "try": seconds_try,
     }
     times |= {"train on everything": full, "train on the subset": less}
     return Resources(
@@ -182,6 +192,8 @@ def estimate(
         math.nan if source.task == "unlabelled" else pace.step,
         wall,
         select_seconds,
+        tried,
+        seconds_try,
         full,
         less,
         max(1, math.ceil(spent / saved)) if saved > 0 else None,
@@ -264,7 +276,7 @@ def _disk(source: Source, counts: Counts) -> dict[str, float]:
     """Bytes of the files of a run."""
     n = counts.n
     files = _passes(counts) + counts.members
-    header = HEADER + ARRAY * len({name for entry in counts.entries for name in entry.arrays})
+    header = HEADER + ARRAY * len(counts.layouts(counts.entries))
     classes = len("".join(source.classes)) + 6 * len(source.classes)  # as text within text: escaped quotes, a comma
     width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
     labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0

@@ -23,7 +23,7 @@ from ..signals.observation import signals_for
 from ..signals.observe import observe
 from ..training.feed import BUDGET
 
-__all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of"]
+__all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of", "workers_of"]
 
 INSIDE = 1 - LEFT_OUT / BLOCK  # share of the examples that each model of an ensemble is trained on
 TRAINED = ("training", "epoch", "trained")  # when signals are observed during or after a training on all examples
@@ -38,6 +38,7 @@ class Counts:
     kept: int
     epochs: int
     batch: int
+    task: str
     entries: tuple[registry.Signal, ...]  # to be observed
     watched: int  # trainings on all examples
     members: int  # trainings of the ensemble
@@ -58,8 +59,13 @@ class Counts:
 
     def bytes(self, entries: Iterable[registry.Signal], stacked: bool = True) -> int:
         """Bytes of signals per example in one training."""
-        layouts = {name: layout for entry in entries for name, layout in entry.arrays.items()}
-        return sum(layout.bytes(self.sizes) for layout in layouts.values() if layout.stacked == stacked)
+        layouts = self.layouts(entries).values()
+        return sum(layout.bytes(self.sizes) for layout in layouts if layout.stacked == stacked)
+
+    def layouts(self, entries: Iterable[registry.Signal]) -> dict[str, registry.ArrayLayout]:
+        """The arrays of these signals that the task has."""
+        found = {name: layout for entry in entries for name, layout in entry.arrays.items()}
+        return {name: layout for name, layout in found.items() if self.task in layout.tasks}
 
     @property
     def dynamics(self) -> bool:
@@ -108,7 +114,7 @@ def network_of(source: Source, request: Request) -> torch.nn.Module | None:
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:
     """The workload of a request on a source."""
-    needs, epochs, seeds = request.plan.needs, request.recipe.epochs, request.seeds
+    needs, epochs, seeds = request.needs, request.recipe.epochs, request.seeds
     entries = signals_for(tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})))
     seen = [entry for entry in entries if entry.when in TRAINED]
     embedded = min(2, seeds) if not all(entry.stacked for entry in seen) else 0  # the first seed's and the second's
@@ -119,15 +125,13 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
     text = 8.0 if source.ids.dtype.kind == "i" else len("\n".join(source.ids.tolist()).encode()) / len(source)
     dim, activations = _sizes(source, network, embedded)
     sizes = dict.fromkeys(("seeds", "models", "examples"), 1) | {"epochs": epochs, "embedding": dim}
-    sizes |= {
-        "classes": source.outputs if source.task == "classification" else 0,
-        "projection": USUAL["gradient_dim"],
-    }
+    sizes |= {"classes": 0 if source.task == "unlabelled" else source.outputs, "projection": USUAL["gradient_dim"]}
     return Counts(
         n=len(source),
         kept=kept,
         epochs=epochs,
         batch=min(request.recipe.batch, len(source)),
+        task=source.task,
         entries=tuple(entries),
         watched=watched,
         members=members,
@@ -139,7 +143,7 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
         name=source.ids.dtype.itemsize,
         text=text,
         label=0 if source.labels is None else source.labels.nbytes // len(source),
-        scored=request.plan.score is not None and bool(needs),
+        scored=request.plan.score is not None and bool(request.plan.needs),
         workers=workers_of(engine, max(watched, members)),
     )
 

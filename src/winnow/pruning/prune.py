@@ -329,15 +329,9 @@ def _at_random(request: Request) -> Request:
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
     """Record everything the method needs in one observation; None if it needs nothing."""
-    needs = request.plan.needs
-    if source.task == "regression":
-        needs = needs - {"logits"}
-    if request.soft:
-        needs = needs | {"predictions"} | ({"margins"} if source.task == "classification" else set())
+    needs = request.needs
     if request.signals is not None:
         return request.signals.take(source.ids)
-    if request.balance is not None and source.task != "classification":
-        needs = needs | {"embeddings"}
     if not needs:
         return None
     embedded = None

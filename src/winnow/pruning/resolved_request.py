@@ -100,6 +100,18 @@ class Request:
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]  # all of this as plain values, for provenance and the run directory
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The arrays to observe: for the method, for soft targets and to leave out suspects, and for quotas."""
+        needs, classified = self.plan.needs, self.source.task == "classification"
+        if self.source.task == "regression":
+            needs = needs - {"logits"}
+        if self.soft:
+            needs = needs | {"predictions"} | ({"margins"} if classified else set())
+        if self.balance is not None and not classified:
+            needs = needs | {"embeddings"}
+        return frozenset(needs)
+
 
 def request_of(asked: VerbRequest) -> Request:
     """Resolve the method of a request of `prune` or `prune_with_proof`, and rehearse it."""

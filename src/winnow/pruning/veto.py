@@ -26,7 +26,7 @@ from ..evaluation.retrain import Protocol, Training, retrain_all
 from ..sources.holdout import hold_out
 from ..training.recipe import Recipe
 
-__all__ = ["PAIRS", "Veto", "veto"]
+__all__ = ["PAIRS", "Veto", "extent", "veto"]
 
 PAIRS = 3  # pairs of trainings
 MORE_PAIRS = 5  # if the held-out parts are small
@@ -88,6 +88,13 @@ class Veto:
         }
 
 
+def extent(n: int, pairs: int | None, recipe: Recipe) -> tuple[float, int, Recipe]:
+    """The share of n examples held out, the number of pairs and how they train; for `pairs`, see `veto`."""
+    share = min(HELD_OUT, MOST / n)
+    count = pairs or (PAIRS if share * n >= SMALL else MORE_PAIRS)
+    return share, count, replace(recipe, epochs=max(1, math.ceil(SHORTER * recipe.epochs)))
+
+
 def veto(
     method: str,
     source: Source,
@@ -121,9 +128,7 @@ def veto(
     run, engine
         Where finished trainings are kept, and where they run.
     """
-    share = min(HELD_OUT, MOST / len(source))
-    count = pairs or (PAIRS if share * len(source) >= SMALL else MORE_PAIRS)
-    shorter = replace(recipe, epochs=max(1, math.ceil(SHORTER * recipe.epochs)))
+    share, count, shorter = extent(len(source), pairs, recipe)
     network = network_of(source, model)
     gaps, ours, theirs, seconds, held = [], 0.0, 0.0, 0.0, 0
     for number in range(count):

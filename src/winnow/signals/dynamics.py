@@ -24,15 +24,19 @@ __all__ = ["Dynamics", "dynamics", "logits", "losses", "predictions"]
 
 PER_EPOCH: tuple[str | int, ...] = ("seeds", "epochs", "examples")
 LOSSES: dict[str, tuple[str | int, ...]] = {"losses": PER_EPOCH}
-LOGITS: dict[str, tuple[str | int, ...]] = {"logits": (*PER_EPOCH, "classes"), **LOSSES}
+CLASSIFICATION = ("classification",)
+LOGITS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
+    "logits": registry.ArrayLayout((*PER_EPOCH, "classes"), tasks=CLASSIFICATION),
+    **LOSSES,
+}
 PREDICTIONS: dict[str, tuple[str | int, ...]] = {"predictions": ("seeds", "examples", "classes")}
 # float32, since scores rank: float16 would tie most of the easy examples, whose probabilities round to 1
 DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     **LOSSES,
-    "probabilities": PER_EPOCH,
-    "margins": PER_EPOCH,
-    "correct": registry.ArrayLayout(PER_EPOCH, "uint8"),
-    "errors": PER_EPOCH,
+    "probabilities": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
+    "margins": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
+    "correct": registry.ArrayLayout(PER_EPOCH, "uint8", CLASSIFICATION),
+    "errors": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
 }
 FREE = registry.Cost("once")
 
@@ -90,7 +94,6 @@ class Dynamics:
     """
 
     epochs: tuple[int, ...] = ()
-    after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None = None
 
     def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
         self._feed, self._names = look.feed, names
@@ -98,8 +101,12 @@ class Dynamics:
         self._shared: dict[str, Any] = look.shared
         self._first = "keep" not in self._shared
         self._shared.setdefault("keep", []).append(keep)
-        if look.what.mode == "train" and self._first:
-            self.after_batch = self._log
+
+    @property
+    def after_batch(self) -> Callable[[NDArray[np.int64], torch.Tensor], None] | None:
+        """Logs a batch of training; None if nothing is to be logged there."""
+        # A bound method kept in the object would hold it, and with it all examples, until the garbage is collected.
+        return self._log if self._what.mode == "train" and self._first else None
 
     @property
     def _recorder(self) -> Recorder:
