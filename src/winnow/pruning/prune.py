@@ -165,7 +165,9 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
         return _searched(source, request, run, engine)
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
-    soft = _soft(source, signals, request, request.keep, run)
+    start = time.perf_counter()
+    soft = _soft(source, signals, request, request.keep)
+    making = time.perf_counter() - start
     given = _given(source, signals, scores)
     clean = _clean(source, signals, request)
     tried: Veto | Untried | None = None
@@ -180,8 +182,17 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = choose(None, _bare(source), plain, request.keep, number)
         return _with_targets(drawn, soft, tried, source)
 
-    subset = run.step("select/subset", Subset, lambda: made(0), file="subset.parquet")
-    return Found(subset, scores, signals, soft, made)
+    return Found(_kept(run, lambda: made(0), making), scores, signals, soft, made)
+
+
+def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
+    """The subset as a step of the run; its seconds include those spent on it before, such as on soft targets."""
+    found = run.get("select/subset", Subset)
+    if found is not None:
+        return found
+    start = time.perf_counter()
+    made = make()
+    return run.put("select/subset", made, before + time.perf_counter() - start, file="subset.parquet")
 
 
 def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Found:
@@ -194,12 +205,14 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     given = _given(source, signals, scores)
+    choosing = 0.0
 
     def timed(keep: float) -> Subset:
+        nonlocal choosing
         start = time.perf_counter()
         subset = choose(signals, given, request, keep)
-        soft = _soft(source, signals, request, keep, run)
-        run.spent("select/search", time.perf_counter() - start)
+        soft = _soft(source, signals, request, keep)
+        choosing += time.perf_counter() - start
         return subset if soft is None else dataclasses.replace(subset, targets=soft)
 
     assert request.tolerance is not None
@@ -215,21 +228,18 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         run=run,
         engine=engine,
     )
-    subset = run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet")
-    soft = None if subset.targets is None else _soft(source, signals, request, len(subset) / len(source), run)
+    subset = _kept(run, lambda: _found(whole, found, request), choosing)
+    soft = None if subset.targets is None else _soft(source, signals, request, len(subset) / len(source))
     return Found(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
 
 
-def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None, run: Run) -> SoftLabels | None:
+def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None) -> SoftLabels | None:
     """The soft targets of all examples, weighted for this fraction."""
     if not request.soft or signals is None:
         return None
-    start = time.perf_counter()
     made = soft_targets(signals.take(source.ids))
     weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
-    made = dataclasses.replace(made.with_classes(source.classes), weight=weight)
-    run.spent("select/targets", time.perf_counter() - start)
-    return made
+    return dataclasses.replace(made.with_classes(source.classes), weight=weight)
 
 
 def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
