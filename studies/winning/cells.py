@@ -96,10 +96,7 @@ def cell_of(
 ) -> Cell:
     """Retrain all arms at one fraction, and gather the numbers."""
     tried = subset.certificate["veto"]
-    draws = [
-        wn.prune(source, keep, targets="labels", veto=0, signals=signals, seed=number)
-        for number in range(seeds)
-    ]
+    draws = [wn.prune(source, keep, targets="labels", veto=0, signals=signals, seed=number) for number in range(seeds)]
     found = soft_targets(signals, weight=subset.certificate["soft_weight"])
     study = wn.evaluate(
         source,

@@ -215,7 +215,7 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
         "regression": "the target is a number, and the theory of pruning covers classification only",
         "unlabelled": "there are no labels, and the theory of pruning covers classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
-    chosen = automatic(source, None)
+    chosen = automatic(source, 0.5)  # the fraction of the command below
     method = chosen.name if options.method == "auto" else options.method
     advice = [f"No forecast: {why}."]
     advice += [f"Suggested method: {method} ({chosen.why})."] if options.method == "auto" else []
