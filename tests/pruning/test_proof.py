@@ -114,11 +114,13 @@ def test_another_request_in_the_same_directory_is_refused(change: dict[str, Any]
 
 
 def test_the_test_set_has_no_say_in_the_subset(tmp_path: Path) -> None:
-    source = digits(60)
+    source = digits(120)
     test = wn.open("digits", split="test")
-    one = proof(source, test=test.at(np.arange(30)), proof_seeds=1, out=tmp_path / "one")
-    two = proof(source, test={"late": test.at(np.arange(200, 260))}, proof_seeds=1, out=tmp_path / "two")
-    alone = wn.prune(source, 0.5, model="mlp", recipe=QUICK, seeds=2, engine=Local(workers=1))
+    once: dict[str, Any] = {"veto": 1, "proof_seeds": 1}
+    one = proof(source, test=test.at(np.arange(30)), out=tmp_path / "one", **once)
+    two = proof(source, test={"late": test.at(np.arange(200, 260))}, out=tmp_path / "two", **once)
+    alone = wn.prune(source, 0.5, model="mlp", recipe=QUICK, seeds=2, veto=1, engine=Local(workers=1))
+    assert alone.certificate["veto"]["pairs"] == 1
     assert one.subset.ids.tolist() == two.subset.ids.tolist() == alone.ids.tolist()
     assert (tmp_path / "one/subset.parquet").read_bytes() == (tmp_path / "two/subset.parquet").read_bytes()
     assert one.held_out == 0
