@@ -11,7 +11,7 @@ recipe = wn.Recipe(epochs=15)
 subset = wn.prune(train, keep=0.4, model="mlp", recipe=recipe)
 print(f"kept {len(subset)} of {len(train)} by {subset.certificate['method']}: {subset.certificate['why']}\n")
 
-# Trains on the subset, on random subsets of the same size and on everything, five times each.
+# Five trainings each: the subset, random subsets of the same size, everything for as many steps, everything in full.
 study = wn.evaluate(train, {"pruned": subset}, test=test, model="mlp", recipe=recipe, seeds=5)
 print(study.table())
 

@@ -34,6 +34,7 @@ COMMANDS = (
     "explain",
     "narrow",
     "relabel",
+    "train",
 )
 
 
@@ -86,7 +87,7 @@ def test_observe_says_what_it_recorded(winnow: Winnow, run: Path) -> None:
         "arrays": {key: [2, 4, 80] for key in ("correct", "errors", "losses", "margins", "probabilities")},
     }
     text = winnow(*command)
-    assert "2 x 4 x 80 x 10" in text.out
+    assert "margins          2 x 4 x 80\n" in text.out
     assert text.out.endswith(f"signals  {run / 'signals.safetensors'}\n")
 
 
@@ -132,16 +133,23 @@ def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_p
 
 def test_prune_prints_json_that_a_program_can_read(winnow: Winnow, tmp_path: Path) -> None:
     command = ["prune", "digits", *SHORT, "--keep", 0.25, "--seeds", 2, "--proof-seeds", 1, "--out", tmp_path / "run"]
-    said = winnow(*command, "--set", "bins=10", "--json")
+    said = winnow(*command, "--set", "rounds=10", "--json")
     assert said.code == 0
     found = said.json
     assert found["kept"] == 20
-    assert found["method"] == "aum+strata@0.25"
-    assert "25% is kept" in found["why"]
-    assert found["certificate"]["method"] == "aum+strata"
-    assert [row["arm"] for row in found["table"]] == ["full", "everything@0.25", "random@0.25", "aum+strata@0.25"]
-    assert found["ledger"][0]["arm"] == "aum+strata@0.25"
-    assert wn.Subset.load(found["subset"]).provenance["parameters"]["bins"] == 10
+    assert found["method"] == "medoids@0.25"
+    assert "2 examples are kept per class" in found["why"]
+    assert found["certificate"]["method"] == "medoids"
+    assert [row["arm"] for row in found["table"]] == [
+        "full",
+        "everything@0.25",
+        "random@0.25",
+        "medoids@0.25",
+        "soft everything@0.25",
+        "soft random@0.25",
+    ]
+    assert found["ledger"][0]["arm"] == "medoids@0.25"
+    assert wn.Subset.load(found["subset"]).provenance["parameters"]["rounds"] == 10
     assert Path(found["report"]).is_file()
 
 
@@ -153,7 +161,7 @@ def test_a_table_without_a_test_split_has_a_fifth_held_out(winnow: Winnow, tmp_p
     short = ["--model", "mlp", "--epochs", 4, "--batch", 16, "--seeds", 2, "--proof-seeds", 1, "--workers", 1]
     said = winnow("prune", rows, "--labels", "price", "--keep", 0.5, *short, "--out", tmp_path / "run")
     assert said.code == 0
-    assert "kept 24 of 48 examples by difficulty+strata@0.5" in said.out
+    assert "kept 24 of 48 examples by auto@0.5 (too few examples to try difficulty+tilted" in said.out
     assert "12 examples were held out" in said.out
 
 
@@ -320,7 +328,7 @@ def test_asking_for_more_adds_to_an_observation(winnow: Winnow, tmp_path: Path) 
     typed = ["observe", "digits", *SHORT, "--seeds", "2", "--out", str(tmp_path / "run")]
     assert winnow(*typed).code == 0
     assert winnow(*typed, "--want", "gradient_norms").code == 0
-    assert {"logits", "gradient_norms"} <= set(wn.Signals.load(tmp_path / "run" / "signals.safetensors").arrays)
+    assert {"margins", "gradient_norms"} <= set(wn.Signals.load(tmp_path / "run" / "signals.safetensors").arrays)
     said = winnow(*[word if word != "4" else "5" for word in typed])
     assert said.code == 2
     assert "other settings" in said.err

@@ -12,11 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Said, Started, installed
-from winnow.artefacts import Study
+from winnow.artefacts import Study, Subset
 from winnow.core.files import PART
 
 Start = Callable[..., Started]
-REQUEST = "digits --limit 300 --keep 0.5 --model mlp --epochs 12 --batch 32 --seeds 4 --proof-seeds 3 --workers 1"
+# Enough per class for a candidate that is scored, so that a run has every stage: signals, scores, veto, subset, study.
+REQUEST = (
+    "digits --limit 400 --keep 0.8 --model mlp --epochs 8 --batch 64 --seeds 2 --veto 1 --proof-seeds 2 --workers 1"
+)
 
 
 def prune(out: Path) -> list[object]:
@@ -44,7 +47,9 @@ def test_a_run_succeeds_and_is_silent_off_a_terminal(whole: tuple[Path, Said]) -
     run, said = whole
     assert said.code == 0
     assert said.err == ""
-    assert "kept 150 of 300 examples by aum@0.5" in said.out
+    about = Subset.load(run / "subset.parquet").certificate
+    assert about["veto"]["candidate"] == "tilted"
+    assert f"kept 320 of 400 examples by {'tilted' if about['veto']['holds'] else 'auto'}@0.8" in said.out
     assert f"subset  {run / 'subset.parquet'}" in said.out
     assert said.out.rstrip().endswith(f"report  {run / 'report.html'}")
 
@@ -59,7 +64,7 @@ def resumed(processes: Start, run: Path, whole: Path) -> None:
     for signals in (whole / "signals").iterdir():
         assert (run / "signals" / signals.name).read_bytes() == signals.read_bytes()
     assert values(run) == values(whole)
-    assert len(values(run)) == 9
+    assert len(values(run)) == 6 * 2
     assert not left_overs(run)
     study, undisturbed = Study.load(run / "study"), Study.load(whole / "study")
     assert study.provenance == undisturbed.provenance
@@ -76,6 +81,17 @@ def test_killed_while_observing(processes: Start, whole: tuple[Path, Said], tmp_
     resumed(processes, run, whole[0])
     if kept:  # a recorded seed is not trained again
         assert (run / "signals" / "seed-0.safetensors").stat().st_mtime_ns == kept.st_mtime_ns
+
+
+def test_killed_while_the_candidate_is_tried(processes: Start, whole: tuple[Path, Said], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tried = run / "veto" / "candidate" / "seed-0.json"
+    process = processes(*prune(run))
+    process.until(lambda: (run / "steps" / tried.relative_to(run)).exists())
+    assert process.kill().code == -signal.SIGKILL
+    before = tried.stat().st_mtime_ns
+    resumed(processes, run, whole[0])
+    assert tried.stat().st_mtime_ns == before
 
 
 def test_killed_during_the_proof(processes: Start, whole: tuple[Path, Said], tmp_path: Path) -> None:

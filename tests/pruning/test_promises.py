@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
 def table() -> pa.Table:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(80, 3)).round(3)
+    x = rng.normal(size=(120, 3)).round(3)
     y = np.where(x[:, 0] + 0.3 * x[:, 1] > 0, "yes", "no")
     return pa.table({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "label": y.tolist()})
 
@@ -47,8 +47,9 @@ def pruned(write, order: np.ndarray, folder: Path, monkeypatch: pytest.MonkeyPat
     folder.mkdir()
     monkeypatch.chdir(folder)
     source = wn.open(write(table().take(order), folder))
-    subset = wn.prune(source, 0.4, model="mlp", recipe=QUICK, seeds=2, engine=Local(workers=1))
-    assert len(subset) == 32
+    subset = wn.prune(source, 0.4, model="mlp", recipe=QUICK, seeds=2, veto=1, engine=Local(workers=1))
+    assert len(subset) == 48
+    assert subset.certificate["veto"]["pairs"] == 1  # enough rows to try the candidate
     return subset.save(folder / "subset.parquet").read_bytes()
 
 
@@ -58,13 +59,13 @@ def pruned(write, order: np.ndarray, folder: Path, monkeypatch: pytest.MonkeyPat
     ids=["csv", "parquet", "re-sharded parquet"],
 )
 def test_order_of_rows_and_shards_changes_no_byte(first, second, tmp_path: Path, monkeypatch) -> None:
-    order = np.arange(80)
-    mixed = np.random.default_rng(5).permutation(80)
+    order = np.arange(120)
+    mixed = np.random.default_rng(5).permutation(120)
     one = pruned(first, order, tmp_path / "one", monkeypatch)
     assert one == pruned(second, mixed, tmp_path / "two", monkeypatch)
 
 
 def test_another_row_changes_the_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = np.arange(80)
+    order = np.arange(120)
     one = pruned(as_csv, order, tmp_path / "one", monkeypatch)
     assert one != pruned(as_csv, np.append(order[:-1], 0), tmp_path / "two", monkeypatch)

@@ -10,12 +10,18 @@ import winnow as wn
 from tests.pruning.test_prune import easy
 from tests.signals.small import Counting, digits, rows
 from winnow.artefacts.gallery import Gallery
+from winnow.artefacts.ledger import costs_of
+from winnow.artefacts.soft_labels import SoftLabels
 from winnow.core.errors import StoreError, WinnowError
+from winnow.core.files import read_json
 from winnow.engines import Local
 from winnow.pruning.proof import Proof, prune_with_proof
+from winnow.pruning.prune import _with_labels
 from winnow.signals.observe import observe_run
 
 QUICK = wn.Recipe(epochs=3, batch=16)
+
+ARMS = ["full", "everything@0.5", "random@0.5", "medoids@0.5", "soft everything@0.5", "soft random@0.5"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 
@@ -35,14 +41,14 @@ def test_a_run_holds_subset_study_gallery_and_report(proved: tuple[Path, Proof])
     run, found = proved
     assert wn.Subset.load(run / "subset.parquet").ids.tolist() == found.subset.ids.tolist()
     study = wn.Study.load(run / "study")
-    assert [arm.name for arm in study.arms] == ["full", "everything@0.5", "random@0.5", "aum@0.5"]
+    assert [arm.name for arm in study.arms] == ARMS
     assert study.table() == found.study.table() if found.study is not None else False
-    assert Gallery.load(run / "gallery.json").score == "aum"
+    assert Gallery.load(run / "gallery.json").score is None  # medoids cover; no score ranks the examples
     assert found.report == run / "report.html"
     page = found.report.read_text()
     assert page.lower().startswith("<!doctype html>")
-    assert "aum" in page
-    assert found.name == "aum@0.5"
+    assert "medoids" in page
+    assert found.name == "medoids@0.5"
 
 
 def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
@@ -52,12 +58,7 @@ def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
     assert len(found.subset) == 40
     study = found.study
     assert study is not None
-    assert {arm.name: arm.size for arm in study.arms} == {
-        "full": 80,
-        "everything@0.5": 80,
-        "random@0.5": 40,
-        "aum@0.5": 40,
-    }
+    assert {arm.name: arm.size for arm in study.arms} == dict(zip(ARMS, (80, 80, 40, 40, 80, 40), strict=True))
     assert study.tests == ("held out",)
     assert study.provenance["parameters"]["overlap"] == {"held out": 0}
     assert study.provenance["inputs"]["tests"]["held out"]["size"] == 20
@@ -67,20 +68,35 @@ def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
 def test_selection_is_part_of_the_cost(proved: tuple[Path, Proof]) -> None:
     study = proved[1].study
     assert study is not None
-    costs = study.arm("aum@0.5").selection
+    costs = study.arm("medoids@0.5").selection
     assert costs["observe"] > 0
+    assert costs["select"] > 0
+    assert costs["veto"] == 0  # 80 examples are too few to try anything on
     assert set(costs) == {"plan", "observe", "score", "select", "veto", "search"}
+
+
+def test_the_trainings_of_the_veto_are_part_of_the_cost(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    found = proof(rows(130), method="auto", veto=1, seeds=1, proof_seeds=1, out=run)
+    kept = [read_json(path)["seconds"] for path in (run / "steps" / "veto").rglob("*.json")]
+    assert found.study is not None
+    assert len(kept) == 2
+    assert found.study.arm(found.name).selection["veto"] == pytest.approx(sum(kept)) != 0
+    assert costs_of(run / "subset.parquet", found.subset)["veto"] == pytest.approx(sum(kept))
+    again = proof(rows(130), method="auto", veto=1, seeds=1, proof_seeds=1, out=run, engine=Counting(0))
+    assert again.study is not None
+    assert again.study.arm(found.name).selection["veto"] == pytest.approx(sum(kept))
 
 
 def test_the_same_request_again_trains_nothing(proved: tuple[Path, Proof]) -> None:
     run, found = proved
-    files = [*run.glob("signals/*"), *run.glob("scores/*"), *run.glob("study/trainings/*/*"), run / "subset.parquet"]
+    files = [*run.glob("signals/*"), *run.glob("study/trainings/*/*"), run / "subset.parquet"]
     before = [path.stat().st_mtime_ns for path in files]
     counting = Counting()
     again = proof(digits(100), out=run, engine=counting)
     assert counting.done == 0
     assert [path.stat().st_mtime_ns for path in files] == before
-    assert len(files) == 2 + 1 + 8 + 1
+    assert len(files) == 2 + 6 * 2 + 1
     assert again.subset.ids.tolist() == found.subset.ids.tolist()
     assert again.study is not None
     assert found.study is not None
@@ -98,11 +114,13 @@ def test_another_request_in_the_same_directory_is_refused(change: dict[str, Any]
 
 
 def test_the_test_set_has_no_say_in_the_subset(tmp_path: Path) -> None:
-    source = digits(60)
+    source = digits(120)
     test = wn.open("digits", split="test")
-    one = proof(source, test=test.at(np.arange(30)), proof_seeds=1, out=tmp_path / "one")
-    two = proof(source, test={"late": test.at(np.arange(200, 260))}, proof_seeds=1, out=tmp_path / "two")
-    alone = wn.prune(source, 0.5, model="mlp", recipe=QUICK, seeds=2, engine=Local(workers=1))
+    once: dict[str, Any] = {"veto": 1, "proof_seeds": 1}
+    one = proof(source, test=test.at(np.arange(30)), out=tmp_path / "one", **once)
+    two = proof(source, test={"late": test.at(np.arange(200, 260))}, out=tmp_path / "two", **once)
+    alone = wn.prune(source, 0.5, model="mlp", recipe=QUICK, seeds=2, veto=1, engine=Local(workers=1))
+    assert alone.certificate["veto"]["pairs"] == 1
     assert one.subset.ids.tolist() == two.subset.ids.tolist() == alone.ids.tolist()
     assert (tmp_path / "one/subset.parquet").read_bytes() == (tmp_path / "two/subset.parquet").read_bytes()
     assert one.held_out == 0
@@ -118,6 +136,19 @@ def test_a_tolerance_leaves_the_test_set_alone_too(tmp_path: Path) -> None:
     study = one.study
     assert study is not None
     assert study.arm(one.name).selection["search"] > 0
+    assert {"soft random", "soft everything"} <= {arm.name.split("@")[0] for arm in study.arms}
+
+
+def test_what_a_search_held_out_has_its_labels_as_soft_targets() -> None:
+    whole = easy(60)
+    seen = whole.at(np.arange(40))
+    soft = SoftLabels(seen.ids, np.full((40, 3), [0.5, 0.25, 0.25]), seen.classes, weight=0.7)
+    made = _with_labels(soft, whole)
+    assert made.weight == 0.7
+    assert made.at(seen.ids).tolist() == [[0.5, 0.25, 0.25]] * 40
+    assert made.at(whole.ids[40:]).argmax(1).tolist() == np.asarray(whole.labels)[40:].tolist()
+    assert made.at(whole.ids[40:]).max(1).tolist() == [1.0] * 20
+    assert _with_labels(soft, seen) is soft
 
 
 def test_regression_is_proved_by_r2(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.signals.small import Counting, rows
 from winnow.artefacts import Source, Subset
 from winnow.core.run import Run
 from winnow.engines import Local
-from winnow.pruning.veto import Veto, veto
+from winnow.pruning.veto import FEWEST, Untried, Veto, can_be_tried, veto
 
 RECIPE = wn.Recipe(epochs=8, batch=16, lr=0.01)
 ONE = Local(workers=1)
@@ -127,6 +127,38 @@ def test_auto_falls_back_to_random_if_nothing_is_gained(monkeypatch: pytest.Monk
     assert subset.certificate["method"] == "random"
     assert subset.targets is not None
     assert by_name.targets is None
+
+
+def test_a_source_of_which_too_little_can_be_held_out_is_not_tried() -> None:
+    assert [can_be_tried(rows(n)) for n in (3, 97, 98)] == [False, False, True]  # a fifth is 19.4 or 19.6
+    many = wn.open((np.zeros((200, 2)), np.arange(200) % 100))  # more classes than are held out
+    assert not can_be_tried(many)
+    assert can_be_tried(wn.open((np.zeros((200, 2)), np.arange(200) % FEWEST)))
+
+
+def test_of_a_small_source_medoids_are_used_untried_and_said_to_be() -> None:
+    source, counting = rows(60), Counting()
+    options: dict[str, Any] = {"model": "mlp", "recipe": wn.Recipe(epochs=2), "engine": counting}
+    subset = wn.prune(source, 0.4, **options)
+    assert counting.done == 1
+    assert subset.certificate["method"] == "medoids"
+    assert subset.certificate["why"].startswith("about 12 examples are kept per class")
+    assert subset.certificate["why"].endswith("; too few examples to try it")
+    assert subset.certificate["veto"] == {"candidate": "medoids", "pairs": 0, "held_out": 0, "holds": True}
+    assert subset.ids.tolist() == wn.prune(source, 0.4, veto=0, **options).ids.tolist()
+    assert subset.targets is not None
+
+
+def test_of_a_small_source_any_other_candidate_falls_back_to_random() -> None:
+    source, counting = rows(60, "regression"), Counting()
+    options: dict[str, Any] = {"model": "mlp", "recipe": wn.Recipe(epochs=2), "engine": counting}
+    subset = wn.prune(source, 0.4, **options)
+    assert counting.done == 1
+    said = "too few examples to try difficulty+tilted(uniform=0.5); so the subset is random, with soft targets"
+    assert (subset.certificate["method"], subset.certificate["why"]) == ("random", said)
+    assert subset.certificate["veto"] == Untried("difficulty+tilted(uniform=0.5)", holds=False).certificate()
+    assert subset.ids.tolist() == wn.prune(source, 0.4, method="random", **options).ids.tolist()
+    assert subset.targets is not None
 
 
 def test_no_veto_is_one_training_and_a_recorded_one_is_free() -> None:

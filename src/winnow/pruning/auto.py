@@ -22,6 +22,7 @@ class Chosen:
 
     name: str
     why: str
+    covers: bool = False  # the choice spreads over each class, which is safe enough to be used untried
 
 
 def choose_method(task: str, keep: float | None, size: int, classes: int = 0) -> Chosen:
@@ -55,6 +56,7 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
             "medoids",
             f"about {max(1, round(kept))} examples are kept per class: with fewer than {FEW}, covering each class "
             "works better than any score",
+            covers=True,
         )
     return Chosen(
         "tilted",

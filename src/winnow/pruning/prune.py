@@ -45,7 +45,7 @@ from .resolved_request import (
     choose,
     request_of,
 )
-from .veto import Veto
+from .veto import Untried, Veto, can_be_tried
 from .veto import veto as measured_veto
 
 __all__ = ["HELD_OUT", "Found", "chosen_subset", "prune"]
@@ -109,7 +109,8 @@ def prune(
         What a training has already recorded (`wn.observe`, a `Recorder`): nothing is observed then.
     veto
         Number of pairs of short trainings that try the candidate of `auto`; if not given, three, or five on small data.
-        0 uses the candidate untried.
+        0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover
+        each class are used untried, and otherwise the subset is random.
     match_iterations
         How the trainings of the veto are matched, as in `evaluate`.
     validation
@@ -154,7 +155,7 @@ class Found:
     subset: Subset
     scores: Scores | None
     signals: Signals | None
-    soft: SoftLabels | None  # of all examples
+    soft: SoftLabels | None  # of all examples, for whatever the subset is compared with
     draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
 
 
@@ -164,10 +165,12 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
         return _searched(source, request, run, engine)
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
-    soft = _soft(source, signals, request, request.keep, run)
+    start = time.perf_counter()
+    soft = _soft(source, signals, request, request.keep)
+    making = time.perf_counter() - start
     given = _given(source, signals, scores)
     clean = _clean(source, signals, request)
-    tried: Veto | None = None
+    tried: Veto | Untried | None = None
     if request.pairs != 0:
         tried = _tried(source, signals, given, clean, soft, request, run, engine)
     plain = None if tried is None or tried.holds else _at_random(request)
@@ -179,8 +182,17 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = choose(None, _bare(source), plain, request.keep, number)
         return _with_targets(drawn, soft, tried, source)
 
-    subset = run.step("select/subset", Subset, lambda: made(0), file="subset.parquet")
-    return Found(subset, scores, signals, soft, made)
+    return Found(_kept(run, lambda: made(0), making), scores, signals, soft, made)
+
+
+def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
+    """The subset as a step of the run; its seconds include those spent on it before, such as on soft targets."""
+    found = run.get("select/subset", Subset)
+    if found is not None:
+        return found
+    start = time.perf_counter()
+    made = make()
+    return run.put("select/subset", made, before + time.perf_counter() - start, file="subset.parquet")
 
 
 def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Found:
@@ -193,12 +205,14 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     given = _given(source, signals, scores)
+    choosing = 0.0
 
     def timed(keep: float) -> Subset:
+        nonlocal choosing
         start = time.perf_counter()
         subset = choose(signals, given, request, keep)
-        soft = _soft(source, signals, request, keep, run)
-        run.spent("select/search", time.perf_counter() - start)
+        soft = _soft(source, signals, request, keep)
+        choosing += time.perf_counter() - start
         return subset if soft is None else dataclasses.replace(subset, targets=soft)
 
     assert request.tolerance is not None
@@ -214,20 +228,29 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         run=run,
         engine=engine,
     )
-    subset = run.step("select/subset", Subset, lambda: _found(whole, found, request), file="subset.parquet")
-    return Found(subset, scores, signals, _soft(source, signals, request, len(subset) / len(source), run), None)
+    subset = _kept(run, lambda: _found(whole, found, request), choosing)
+    soft = None if subset.targets is None else _soft(source, signals, request, len(subset) / len(source))
+    return Found(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
 
 
-def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None, run: Run) -> SoftLabels | None:
+def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None) -> SoftLabels | None:
     """The soft targets of all examples, weighted for this fraction."""
     if not request.soft or signals is None:
         return None
-    start = time.perf_counter()
     made = soft_targets(signals.take(source.ids))
     weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
-    made = dataclasses.replace(made.with_classes(source.classes), weight=weight)
-    run.spent("select/targets", time.perf_counter() - start)
-    return made
+    return dataclasses.replace(made.with_classes(source.classes), weight=weight)
+
+
+def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
+    """Soft targets of all examples: the labels themselves where the search held out and nothing was observed."""
+    seen = np.isin(whole.ids, soft.ids)
+    if seen.all() or whole.labels is None:
+        return soft
+    labels = np.asarray(whole.labels)
+    rows = np.eye(len(whole.classes))[labels] if whole.classes else labels.reshape(len(whole), -1).astype(np.float64)
+    rows[seen] = soft.at(whole.ids[seen])
+    return dataclasses.replace(soft, ids=whole.ids, values=rows, columns=None)
 
 
 def _accuracy(soft: SoftLabels, source: Source) -> float:
@@ -273,7 +296,7 @@ def _drawn(
     return dataclasses.replace(subset, certificate={**subset.certificate, **about})
 
 
-def _with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | None, source: Source) -> Subset:
+def _with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, source: Source) -> Subset:
     """The subset with its soft targets, and what was tried in its certificate."""
     about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
     if tried is not None:
@@ -294,8 +317,10 @@ def _tried(
     request: Request,
     run: Run,
     engine: Engine,
-) -> Veto:
-    """Measure the candidate of `auto` against random."""
+) -> Veto | Untried:
+    """Measure the candidate of `auto` against random, if there are enough examples."""
+    if not can_be_tried(source):
+        return Untried(request.method.name, holds=request.method.covers)
     plain = _at_random(request)
 
     def candidate(part: Source, number: int) -> Subset:

@@ -8,6 +8,9 @@ random subset with the same soft targets.
 Each pair k has its own held-out part, its own draw of both subsets and its own initial weights, which both trainings
 share. With d_k the difference of the metric on part k, the candidate holds if the mean of d_k is above zero. Trainings
 have half the epochs: a quarter was seen to rank methods wrongly. Test data have no part in this.
+
+Of a very small source, too little can be held out to tell anything. Then nothing is tried: a candidate that covers the
+classes is used as it is, and for any other the subset is random.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 
 from ..artefacts import Source, Subset
 from ..artefacts.intervals import Interval, mean
+from ..core.errors import DataError
 from ..core.run import Run
 from ..engines import Engine
 from ..evaluation.evaluate import network_of
@@ -26,13 +30,14 @@ from ..evaluation.retrain import Protocol, Training, retrain_all
 from ..sources.holdout import hold_out
 from ..training.recipe import Recipe
 
-__all__ = ["PAIRS", "Veto", "extent", "veto"]
+__all__ = ["FEWEST", "PAIRS", "Untried", "Veto", "can_be_tried", "extent", "veto"]
 
 PAIRS = 3  # pairs of trainings
 MORE_PAIRS = 5  # if the held-out parts are small
 SMALL = 1000  # examples; a smaller part says little by itself
 HELD_OUT = 0.2
 MOST = 5000  # examples held out at most
+FEWEST = 20  # examples held out at least; on fewer, one example is worth more than any difference to be found
 SHORTER = 0.5  # of the epochs
 
 Draw = Callable[[Source, int], Subset]  # a subset of a part of the source, by the number of the draw
@@ -93,6 +98,33 @@ def extent(n: int, pairs: int | None, recipe: Recipe) -> tuple[float, int, Recip
     share = min(HELD_OUT, MOST / n)
     count = pairs or (PAIRS if share * n >= SMALL else MORE_PAIRS)
     return share, count, replace(recipe, epochs=max(1, math.ceil(SHORTER * recipe.epochs)))
+
+
+@dataclass(frozen=True)
+class Untried:
+    """What is said instead if a source is too small to try anything on."""
+
+    method: str
+    holds: bool  # whether the candidate is used all the same
+
+    def sentence(self, metric: str) -> str:
+        """What was decided, in words; there is no metric."""
+        if self.holds:
+            return "too few examples to try it"
+        return f"too few examples to try {self.method}; so the subset is random, with soft targets"
+
+    def certificate(self) -> dict[str, Any]:
+        """All of it, for the certificate of the subset."""
+        return {"candidate": self.method, "pairs": 0, "held_out": 0, "holds": self.holds}
+
+
+def can_be_tried(source: Source) -> bool:
+    """Return whether enough of the source can be held out to try a candidate on."""
+    try:
+        _, part = hold_out(source, min(HELD_OUT, MOST / len(source)))
+    except DataError:  # some classes are too small to be on both sides
+        return False
+    return len(part) >= FEWEST
 
 
 def veto(
