@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from winnow.core.parquet_columns import read_columns, write_columns
+from winnow.core.layouts import read_columns, write_columns
 
 import winnow as wn
 from winnow.artefacts import SoftLabels, Subset
