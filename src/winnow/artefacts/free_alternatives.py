@@ -18,7 +18,7 @@ from .intervals import Interval
 if TYPE_CHECKING:
     from .study import Study
 
-__all__ = ["Finding", "Verdict", "finding", "judge"]
+__all__ = ["Finding", "Verdict", "finding", "is_random", "judge"]
 
 Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
 
@@ -70,7 +70,7 @@ def judge(study: Study, arm: str) -> Verdict:
     """Compare an arm with what is free on the study's first test set."""
     about = study.arm(arm)
     free = {one.name: one for one in study.arms if one.name != arm and study.of(one.name)}
-    chance = [name for name, one in free.items() if one.size == about.size and _random(study, name)]
+    chance = [name for name, one in free.items() if one.size == about.size and is_random(study, name)]
     whole = [name for name, one in free.items() if one.same_steps == about.size]
     if study.match_iterations == 1 and study.full is not None and study.full.name in free:
         whole.append(study.full.name)  # then everything in full takes the same steps
@@ -82,10 +82,12 @@ def judge(study: Study, arm: str) -> Verdict:
     text = "Nothing that is free was trained beside it, so there is no verdict."
     if best is not None and gap is not None:
         text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
+        if by_size == "better" and small is not None and small != best:
+            text = f"The subset is {_gain(study, against[small])} above {_named(study, small)}. {text}"
     return Verdict(arm, best, gap, against, by_size, by_steps, text)
 
 
-def _random(study: Study, name: str) -> bool:
+def is_random(study: Study, name: str) -> bool:
     """Whether an arm is random, with labels or with soft targets."""
     arm = study.arm(name)
     base = next((one for one in study.arms if one.name == arm.baseline), None)
@@ -98,8 +100,12 @@ def _best(study: Study, names: Iterable[str]) -> str | None:
 
 def _named(study: Study, name: str) -> str:
     arm = study.arm(name)
-    what = "a random subset of the same size" if _random(study, name) else "everything for the same number of steps"
+    what = "a random subset of the same size" if is_random(study, name) else "everything for the same number of steps"
     return what + (" with soft targets" if arm.soft else "")
+
+
+def _gain(study: Study, gap: Interval) -> str:
+    return f"{100 * gap.centre:.1f} points" if study.metric == "accuracy" else f"{gap.centre:.3f}"
 
 
 def _first(study: Study, best: str, gap: Interval) -> str:

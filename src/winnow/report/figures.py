@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..artefacts import Interval, Scores, Study, Subset
+from ..artefacts.free_alternatives import is_random
 from ..artefacts.study import Arm
 from ..core.units import seconds_text
 from .metric_units import Units, method_of, name_for_axis
@@ -24,7 +25,15 @@ from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
 
-__all__ = ["accuracy_against_fraction", "ledger_bar", "score_histogram", "shows_seeds", "to_svg"]
+__all__ = [
+    "accuracy_against_fraction",
+    "arms_side_by_side",
+    "at_one_fraction",
+    "ledger_bar",
+    "score_histogram",
+    "shows_seeds",
+    "to_svg",
+]
 
 BINS = 40
 
@@ -76,6 +85,66 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
                 columnspacing=1.4,
             )
         return figure
+
+
+def at_one_fraction(study: Study, test: str | None = None) -> bool:
+    """Whether all arms but the full data have one size or number of steps, so that fractions need no axis."""
+    places = {round(_place(arm), 6) for arms in _methods(study, test).values() for arm in arms}
+    return len(places) == 1 and len(_methods(study, test)) > 1
+
+
+def arms_side_by_side(study: Study, test: str | None = None) -> Figure:
+    """The metric of every arm at one fraction, best first, with 95 % intervals; the chosen subset stands out.
+
+    Parameters
+    ----------
+    study
+        Its arms have one fraction.
+    test
+        Which test set; the first one if not given.
+    """
+    units, full = Units.of(study), study.full
+    arms = [arm for arms in _methods(study, test).values() for arm in arms]
+    arms.sort(key=lambda arm: study.interval(arm.name, test).centre)
+    with drawing():
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.32 * len(arms)), layout="constrained")
+        axes = figure.add_subplot()
+        if full is not None and study.of(full.name, test):
+            got = study.interval(full.name, test)
+            axes.axvline(got.centre * units.scale, color=LIGHT["full"], linewidth=1.2)
+            axes.set_title(f"line: everything in full, {units.level(got.centre)}", fontsize=8.5, loc="right")
+        for row, arm in enumerate(arms):
+            got = study.interval(arm.name, test)
+            chosen = arm.kind == "subset" and not is_random(study, arm.name)
+            style = method_style(0) if chosen else {**RANDOM, "marker": "o" if arm.same_steps else "s"}
+            half = 0.0 if math.isnan(got.low) else got.half_width
+            centre = got.centre * units.scale
+            axes.errorbar(centre, row, xerr=half * units.scale, **{**style, "linestyle": "none"}, elinewidth=1.6)
+            axes.annotate(
+                units.level(got.centre),
+                (centre, row),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+                color=style["color"],
+            )
+        axes.set_yticks(range(len(arms)), [name_for_axis(_free_name(study, arm)) for arm in arms])
+        axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
+        axes.set_ylim(-0.6, len(arms) - 0.3)
+        axes.margins(x=0.08)
+        axes.set_xlabel(units.axis)
+        axes.grid(axis="x")
+        axes.spines["left"].set_visible(False)
+        return figure
+
+
+def _free_name(study: Study, arm: Arm) -> str:
+    """What an arm is, for people."""
+    soft = " + soft" if arm.soft else ""
+    if arm.same_steps is not None:
+        return f"everything{soft or ', same steps'}"
+    return f"random{soft}" if is_random(study, arm.name) else method_of(arm.name)
 
 
 def shows_seeds(study: Study, test: str | None = None) -> bool:

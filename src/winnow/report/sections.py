@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from .. import __version__
 from ..artefacts import Interval, Study, Subset
+from ..artefacts.free_alternatives import is_random
 from ..artefacts.ledger import ledger
 from ..core.units import GAP, MINUS, seconds_text
 from . import figures
@@ -43,7 +44,7 @@ def page(saved: SavedRun) -> dict[str, Any]:
     """Everything the templates print."""
     study, origin = saved.study, _origin(saved)
     rows = {} if study is None else {row["arm"]: row for row in ledger(study)}
-    arms = [] if study is None else [a.name for a in study.arms if a.kind == "subset" and study.of(a.name)]
+    arms = [] if study is None else chosen_arms(study)
     main = None if study is None else _main_arm(study, saved.subset, arms)
     name = saved.gallery.source if saved.gallery else origin["name"] if origin else None
     return {
@@ -82,6 +83,12 @@ def _untested(saved: SavedRun, origin: Mapping[str, Any] | None) -> dict[str, An
         "tiles": [],
         "note": "To measure the effect, train on the subset and on a random one of the same size, and test both.",
     }
+
+
+def chosen_arms(study: Study) -> list[str]:
+    """The arms that somebody chose: subsets that were trained, without random ones with soft targets."""
+    found = [arm.name for arm in study.arms if arm.kind == "subset" and study.of(arm.name)]
+    return [name for name in found if not is_random(study, name)]
 
 
 def _main_arm(study: Study, subset: Subset | None, arms: Sequence[str]) -> str | None:
@@ -187,8 +194,9 @@ def _results(study: Study) -> list[dict[str, Any]]:
         run = [arm for arm in study.arms if study.of(arm.name, test)]
         if not run:
             continue
-        figure = figures.accuracy_against_fraction(study, test)
-        title = f"{units.word} by fraction kept, on {test}"
+        one = figures.at_one_fraction(study, test)
+        figure = figures.arms_side_by_side(study, test) if one else figures.accuracy_against_fraction(study, test)
+        title = f"{units.word} {'of each training set' if one else 'by fraction kept'}, on {test}"
         rows = []
         for arm in run:
             got, worst = study.interval(arm.name, test), _worst(study, arm.name, test)
@@ -211,7 +219,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
             {
                 "test": test,
                 "first": number == 0,
-                "dots": figures.shows_seeds(study, test),
+                "dots": not one and figures.shows_seeds(study, test),
                 "svg": _svg(figure, title, f"a{number}"),
                 "table": table(
                     [
