@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the slow twins live with the tests
 
+from tests.methods.theory.test_solve import GRID, start_near
 from tests.oracles import theory as twin
-from tests.theory.test_solving import GRID, start_near
 
 from winnow.methods.theory import Solution, Window, learning_curve, solve
 from winnow.methods.theory.policies import interval

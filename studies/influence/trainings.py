@@ -65,6 +65,7 @@ def retrained(
             seeds=[repeat],
             match_iterations=MATCHED,
             random=False,
+            same_steps=False,
             seed=seed,
             out=folder,
             engine=Metered(),

@@ -76,6 +76,7 @@ def main() -> None:
         recipe=wn.Recipe(epochs=asked.epochs),
         seeds=asked.seeds,
         match_iterations=asked.match_iterations,
+        same_steps=False,
         out=asked.out / "evaluate",
         costs=costs,
     )

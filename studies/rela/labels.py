@@ -124,6 +124,7 @@ def _maker(out: Path, data: str, repeat: int, sizes: Sizes) -> Callable[[int], d
             match_iterations=1.0,
             soft=soft,
             random=False,  # drawn here, equally many of each class as the others
+            same_steps=False,
             seed=seed,
             out=out / "evaluate" / f"{Path(data).name}-{sizes.pool}-{repeat}",
             engine=Local(workers=1),

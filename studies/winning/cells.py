@@ -61,12 +61,18 @@ class Cell:
 
 
 def run_setting(
-    setting: Setting, out: Path, seeds: int, keeps: Sequence[float] = KEEPS, quick: bool = False
+    setting: Setting,
+    out: Path,
+    seeds: int,
+    keeps: Sequence[float] = KEEPS,
+    quick: bool = False,
+    engine: wn.Local | None = None,
 ) -> list[Cell]:
     """Run one data set at every fraction; finished trainings are kept in `out`."""
     source, test = opened(setting, quick)
     want = ("dynamics", "predictions", "embeddings")
-    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=out / setting.name / "observe")
+    folder = out / setting.name / "observe"
+    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=folder, engine=engine)
     cells = []
     for keep in keeps:
         place = out / setting.name / f"{keep:g}"
@@ -78,8 +84,9 @@ def run_setting(
             signals=signals,
             match_iterations=MATCH,
             out=place / "prune",
+            engine=engine,
         )
-        cells.append(cell_of(setting, source, test, signals, subset, keep, seeds, place, out))
+        cells.append(cell_of(setting, source, test, signals, subset, keep, seeds, place, out, engine))
     return cells
 
 
@@ -93,6 +100,7 @@ def cell_of(
     seeds: int,
     place: Path,
     out: Path,
+    engine: wn.Local | None = None,
 ) -> Cell:
     """Retrain all arms at one fraction, and gather the numbers."""
     tried = subset.certificate["veto"]
@@ -108,6 +116,7 @@ def cell_of(
         match_iterations=MATCH,
         soft=found,
         out=place / "evaluate",
+        engine=engine,
     )
     names = named(study)
     auto = "soft selected" if tried["holds"] else "soft random"

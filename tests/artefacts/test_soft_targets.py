@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from winnow.core.parquet_columns import read_columns, write_columns
 
 import winnow as wn
 from winnow.artefacts import SoftLabels, Subset
 from winnow.core.errors import InputError, StoreError
+from winnow.core.layouts import read_columns, write_columns
 
 NUMBERS = np.array([30, 10, 40, 20])
 TEXT = np.array(["d", "é", "a", "long name"])

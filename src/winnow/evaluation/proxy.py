@@ -146,6 +146,7 @@ def proxy(
                     seeds=numbers,
                     match_iterations=match_iterations,
                     random=random,
+                    same_steps=False,  # a search on everything is no smaller set
                     seed=seed,
                     out=None if run.path is None else run.path / "networks" / file_name(name),
                     engine=asked.engine,

@@ -20,6 +20,8 @@ from .planted import Planted, as_task, planted, shuffled
 
 __all__ = ["checks_of_score", "share_of_wins"]
 
+FOLLOWING = (*DYNAMICS, "predictions")  # arrays that signals compute from their logits
+
 
 @cache
 def _made() -> Planted:
@@ -67,17 +69,17 @@ def _finite_on_extreme_signals(name: str) -> None:
     arrays["logits"] = rng.choice([-1e4, 1e4], size=arrays["logits"].shape).astype(np.float32)
     arrays["losses"] = rng.choice([0.0, 2e4], size=arrays["losses"].shape).astype(np.float32)
     arrays["embeddings"] = rng.choice([0.0, 1e-20, 1e15], size=arrays["embeddings"].shape).astype(np.float32)
-    for array in DYNAMICS[1:]:  # these follow from the logits
-        del arrays[array]
+    for array in FOLLOWING[1:]:
+        arrays.pop(array, None)
     extreme = replace(made, arrays=arrays)
-    held = {array: extreme.array(array) for array in DYNAMICS[1:]}
+    held = {array: extreme.array(array) for array in FOLLOWING[1:]}
     assert np.isfinite(score(name, extreme).values).all()
     assert np.isfinite(score(name, replace(made, arrays={**arrays, **held})).values).all()
 
 
 def _held_arrays_and_logits_agree(name: str) -> None:
     made = _made().signals
-    arrays = {key: values for key, values in made.arrays.items() if key not in DYNAMICS}
+    arrays = {key: values for key, values in made.arrays.items() if key not in FOLLOWING}
     assert np.allclose(score(name, replace(made, arrays=arrays)).values, score(name, made).values, atol=1e-5)
 
 
@@ -148,7 +150,7 @@ def _other_tasks_work_or_are_refused(name: str) -> None:
 def _missing_arrays_are_named(name: str) -> None:
     made = _made().signals
     for needed in registry.get("score", name).needs:
-        gone = {needed, "logits"} if needed in DYNAMICS else {needed}
+        gone = {needed, "logits"} if needed in FOLLOWING else {needed}
         others = {key: values for key, values in made.arrays.items() if key not in gone}
         pattern = f"score '{name}' needs {needed}; .* Get it with wn"
         refused(partial(score, name, replace(made, arrays=others)), NotDefinedError, pattern)

@@ -140,7 +140,7 @@ def test_any_point_solves_its_conditions(log_alpha, log_keep, angle, policy, pla
     found = solve(alpha, 1.0 if policy == "window" else keep, angle, chosen)
     low, high, kept = interval("test", chosen, 1.0 if policy == "window" else keep)
     theta = 0.0 if policy == "random" else math.radians(angle)
-    across = (found.rho - found.R * math.cos(theta)) / math.sin(theta) if theta > 1e-3 else 0.0
+    across = (found.rho - found.R * math.cos(theta)) / math.sin(theta) if theta > 1e-6 else 0.0
     noise = math.sqrt(max(math.sin(math.pi * found.error) ** 2 - across**2, 1e-30))
     got = np.empty(MOMENTS)
     in_plane = math.hypot(found.R, across)

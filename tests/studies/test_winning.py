@@ -1,0 +1,109 @@
+"""The study of the default at tiny sizes: it runs, goes on where it stopped, and its tables say what they should."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from studies.winning import sampling, tolerance_simulation, validity
+from studies.winning.cells import ARMS, Ends, run_setting
+from studies.winning.data import CONFIRMATION, DEVELOPMENT, SETTINGS, opened
+from studies.winning.publishing import HEADS, publish, summary, table
+
+import winnow as wn
+from winnow.artefacts import Study
+from winnow.evaluation import retrain
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return dataclasses.replace(SETTINGS["digits"], epochs=4)
+
+
+@pytest.fixture(scope="module")
+def ran(digits, tmp_path_factory):
+    out = tmp_path_factory.mktemp("winning")
+    return run_setting(digits, out, 2, (0.5,), quick=True, engine=wn.Local(1)), out
+
+
+def test_a_cell_holds_what_was_measured(ran):
+    (cell,), out = ran
+    assert (cell.data, cell.keep, cell.seeds) == ("digits", 0.5, 2)
+    assert cell.candidate == "medoids"  # ten kept per class
+    assert set(cell.means) == {"full", "random", *ARMS}
+    assert cell.holds == (cell.veto > 0)
+    study = Study.load(out / "digits" / "0.5" / "evaluate" / "study")
+    gap = study.versus("soft selected" if cell.holds else "soft random@0.5", "random@0.5")
+    assert cell.against_random[cell.auto] == Ends(gap.centre, gap.low, gap.high, gap.p_value)
+    for arm in ARMS:
+        assert cell.against_random[arm].centre == pytest.approx(cell.means[arm] - cell.means["random"])
+    assert all(cell.seconds[stage] > 0 for stage in ("observe", "veto", "full", "subset"))
+
+
+def test_the_same_again_trains_nothing(ran, digits, monkeypatch):
+    monkeypatch.setattr(retrain, "retrain", None)
+    cells, out = ran
+    assert run_setting(digits, out, 2, (0.5,), quick=True, engine=wn.Local(1)) == cells
+
+
+def test_table_and_summary_say_what_the_cells_hold(ran, tmp_path):
+    cells, _ = ran
+    lines = table(cells)
+    heads = [word.strip() for word in lines[2].strip("|").split("|")]
+    assert heads == ["data", "kept", "random, %", "candidate", "veto, points", *HEADS.values(), "full, %"]
+    row = [word.strip() for word in lines[4].strip("|").split("|")]
+    assert len(row) == len(heads)
+    assert (row[0], row[1], row[3]) == ("digits*", "0.5", "medoids")
+    assert [head for head, word in zip(heads, row, strict=True) if word.startswith("**")] == [HEADS[cells[0].auto]]
+    said = "\n".join(summary(cells))
+    assert said.startswith("- On the development data (1 cells), auto is above random by its interval in ")
+    assert "2 seeds per arm; digits mlp." in said
+    assert "confirmation" not in said
+    publish(cells, tmp_path)
+    assert (tmp_path / "winning-table.md").read_text().splitlines()[: len(lines)] == lines
+    assert (tmp_path / "winning.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_two_lists_share_nothing_and_name_every_setting(digits):
+    assert not set(DEVELOPMENT) & set(CONFIRMATION)
+    assert {*DEVELOPMENT, *CONFIRMATION} == set(SETTINGS)
+    source, test = opened(digits, quick=True)
+    assert len(source) == 200
+    assert not set(source.ids.tolist()) & set(test.ids.tolist())
+
+
+def test_sampling_trains_every_arm_and_keeps_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "EPOCHS", 2)
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{y:.3f},{'up' if x + y > 0 else 'down'}" for x, y in rng.normal(size=(200, 2))]
+    (tmp_path / "plane.dat").write_text("@relation plane\n" + "\n".join(rows))
+    given = tmp_path / "kept.json", {"plane": tmp_path / "plane.dat"}, [], 2, [0.5]
+    found = sampling.run(*given)
+    assert list(found) == ["plane|0.50", "plane, 20 % wrong labels|0.50"]
+    assert all(list(cell) == list(sampling.arms()) for cell in found.values())
+    assert len(sampling.table(found)) == 2 + 2 * len(sampling.arms())
+    monkeypatch.setattr(sampling, "score", None)
+    assert sampling.run(*given) == json.loads(given[0].read_text()) == found
+
+
+def test_sampling_makes_a_fifth_of_the_labels_wrong():
+    source = wn.open("digits")
+    noisy = sampling.with_wrong_labels(source)
+    same = np.asarray(noisy.labels)[noisy.order] == np.asarray(source.labels)[source.order]
+    assert 0.17 < 1 - same.mean() < 0.23
+
+
+def test_a_simulated_search_keeps_its_promise_in_an_easy_world():
+    flat = dataclasses.replace(tolerance_simulation.SETTINGS[0], a=1e-6, luck=0.0, step=None)
+    found = tolerance_simulation.simulated(flat, 2)
+    assert (found["trials"], found["kept"]) == (2, 1.0)
+    assert found["median_keep"] < 1
+    assert tolerance_simulation.table([found]).splitlines()[-1].startswith(f"| {flat.name} | {flat.tolerance:g} |")
+
+
+def test_validity_counts_shares_of_studies():
+    row = validity.modelled(validity.LUCKS[0], 0.9, 5, 300, 10)
+    shares = row.false_claims, row.false_by_seeds_alone, row.found, row.findable, row.inside
+    assert all(0 <= share <= 1 for share in shares)
+    assert row.inside > 0.5
+    assert validity.table([row])[-1].startswith(f"| {row.kind} | 0.90 | 5 | 300 |")
