@@ -15,6 +15,7 @@ from winnow.artefacts.ledger import ledger
 from winnow.artefacts.study import Arm
 from winnow.core import registry
 from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
+from winnow.core.units import GAP
 from winnow.engines import Local
 from winnow.planning import resources
 from winnow.planning.pace import START, Pace
@@ -404,7 +405,7 @@ def test_what_auto_tries_by_hand() -> None:
     assert found.seconds_try == pytest.approx(10 * (3 * 0.2 + 0.2 / 3))
     assert found.seconds_observe == pytest.approx(6.0)
     assert found.pays_after == math.ceil((6.0 + found.seconds_try + found.seconds_select) / 4.5)
-    assert any("takes 10 short trainings: about 6.7 s." in sentence for sentence in found.sentences())
+    assert any(f"takes 10 short trainings: about 6.7{GAP}s." in sentence for sentence in found.sentences())
     named = quick(rows(1000), "tilted", seeds=1, recipe=recipe, keep=0.25)
     assert (named.tried, named.seconds_try) == (0, 0.0)
     assert not any("Trying" in sentence for sentence in named.sentences())
