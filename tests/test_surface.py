@@ -106,7 +106,7 @@ def test_every_verb_takes_what_open_takes(table: pd.DataFrame) -> None:
     subsets = {"few": wn.Subset(wn.open((x, y)).ids[:30])}
     study = wn.evaluate((x, y), subsets, test=(x + 0.1, y), recipe=SHORT, seeds=1, engine=HERE)
     assert [arm.name for arm in study.arms] == ["full", "everything@0.5", "random@0.5", "few"]
-    assert wn.plan(table, labels="y", recipe=SHORT).method == "medoids"
+    assert wn.plan(table, labels="y", recipe=SHORT).method == "auto"
     assert len(wn.explain(table, labels="y", recipe=SHORT).relations) == 3
     assert wn.relabel.targets(table, "raw", 1, labels="y").values.shape == (60, 1)
 
