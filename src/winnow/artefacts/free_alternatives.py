@@ -18,7 +18,7 @@ from .intervals import Interval
 if TYPE_CHECKING:
     from .study import Study
 
-__all__ = ["Finding", "Verdict", "finding", "is_random", "judge"]
+__all__ = ["Finding", "StudyVerdict", "finding", "is_random", "judge"]
 
 Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
 
@@ -35,7 +35,7 @@ def finding(gap: Interval | None) -> Finding:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StudyVerdict:
     """An arm beside what is free.
 
     Parameters
@@ -66,7 +66,7 @@ class Verdict:
     sentence: str
 
 
-def judge(study: Study, arm: str) -> Verdict:
+def judge(study: Study, arm: str) -> StudyVerdict:
     """Compare an arm with what is free on the study's first test set."""
     about = study.arm(arm)
     free = {one.name: one for one in study.arms if one.name != arm and study.of(one.name)}
@@ -84,7 +84,7 @@ def judge(study: Study, arm: str) -> Verdict:
         text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
         if by_size == "better" and small is not None and small != best:
             text = f"The subset is {_gain(study, against[small])} above {_named(study, small)}. {text}"
-    return Verdict(arm, best, gap, against, by_size, by_steps, text)
+    return StudyVerdict(arm, best, gap, against, by_size, by_steps, text)
 
 
 def is_random(study: Study, name: str) -> bool:

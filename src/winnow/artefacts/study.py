@@ -16,7 +16,7 @@ from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
 from .example_marks import unpacked
-from .free_alternatives import Verdict, judge
+from .free_alternatives import StudyVerdict, judge
 from .intervals import Interval, crossed, difference, mean, paired
 from .notebook_view import Shown
 from .outcome import Arm, Outcome
@@ -169,7 +169,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         about = f"{'this way of choosing' if fixed else 'these training sets'}; {BOTH}"
         return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=right, about=about)
 
-    def verdict(self, arm: str) -> Verdict:
+    def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
 
         Parameters
@@ -179,7 +179,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
 
         Returns
         -------
-        Verdict
+        StudyVerdict
             The best free alternative, the differences, and one sentence.
 
         Raises

@@ -56,7 +56,7 @@ from .loss_limit import PairedLoss
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exam, trainable
 
-__all__ = ["Look", "Search", "fractions", "looks", "smallest_within"]
+__all__ = ["ToleranceLook", "Search", "fractions", "looks", "smallest_within"]
 
 OWNER = "the search within a tolerance"
 RATIO = 0.8  # of one fraction to the one before
@@ -64,7 +64,7 @@ LOOKS = 2  # at most, per size
 
 
 @dataclass(frozen=True)
-class Look:
+class ToleranceLook:
     """One look at one size.
 
     Parameters
@@ -125,7 +125,7 @@ class Search:
 
     keep: float
     subset: Subset | None
-    looks: tuple[Look, ...]
+    looks: tuple[ToleranceLook, ...]
     sequence: tuple[float, ...]
     tolerance: float
     confidence: float
@@ -138,7 +138,7 @@ class Search:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def winner(self) -> Look | None:
+    def winner(self) -> ToleranceLook | None:
         """The last look that held: the smallest size that did."""
         return next((look for look in reversed(self.looks) if look.holds), None)
 
@@ -367,9 +367,9 @@ def _descend(
     stops: Sequence[int],
     tolerance: float,
     confidence: float,
-) -> tuple[list[Look], Subset | None]:
+) -> tuple[list[ToleranceLook], Subset | None]:
     """Test the sizes of the sequence until one does not hold; return all looks and the smallest subset that held."""
-    found: list[Look] = []
+    found: list[ToleranceLook] = []
     best, size = None, len(trainer.protocol.source)
     for fraction in sequence:
         subset = choose(fraction)
@@ -384,7 +384,9 @@ def _descend(
     return found, best
 
 
-def _look(trainer: _Trainer, subset: Subset, stops: Sequence[int], tolerance: float, confidence: float) -> list[Look]:
+def _look(
+    trainer: _Trainer, subset: Subset, stops: Sequence[int], tolerance: float, confidence: float
+) -> list[ToleranceLook]:
     """Look at one size with more and more seeds, until it holds, cannot hold any more, or the looks are used up."""
     source = trainer.protocol.source
     shares = levels(stops, confidence)
@@ -395,7 +397,9 @@ def _look(trainer: _Trainer, subset: Subset, stops: Sequence[int], tolerance: fl
         upper = paired.upper(level)
         holds = bool(upper <= tolerance)
         made.append(
-            Look(len(subset) / len(source), len(subset), count, level, float(ours.mean()), paired.loss, upper, holds)
+            ToleranceLook(
+                len(subset) / len(source), len(subset), count, level, float(ours.mean()), paired.loss, upper, holds
+            )
         )
         change = math.sqrt(paired.seed_variance * (1 / count - 1 / stops[-1]))
         if holds or paired.upper(shares[-1], seeds=stops[-1]) - change > tolerance:

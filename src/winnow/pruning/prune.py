@@ -48,7 +48,7 @@ from .resolved_request import (
 from .veto import Untried, Veto, can_be_tried
 from .veto import veto as measured_veto
 
-__all__ = ["HELD_OUT", "Found", "chosen_subset", "prune"]
+__all__ = ["HELD_OUT", "FoundSubset", "chosen_subset", "prune"]
 
 UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
 NOISY = 0.05  # share of suspects from which on they are left out of the candidate
@@ -149,7 +149,7 @@ def prune(
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSubset:
     """A subset, and what it was chosen by."""
 
     subset: Subset
@@ -159,7 +159,7 @@ class Found:
     draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
 
 
-def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> Found:
+def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
     """Return the requested subset of a source, with what it was chosen by."""
     if request.tolerance is not None:
         return _searched(source, request, run, engine)
@@ -182,7 +182,7 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = choose(None, _bare(source), plain, request.keep, number)
         return _with_targets(drawn, soft, tried, source)
 
-    return Found(_kept(run, lambda: made(0), making), scores, signals, soft, made)
+    return FoundSubset(_kept(run, lambda: made(0), making), scores, signals, soft, made)
 
 
 def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
@@ -195,7 +195,7 @@ def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
     return run.put("select/subset", made, before + time.perf_counter() - start, file="subset.parquet")
 
 
-def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Found:
+def _searched(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
     """Search for the smallest subset within the tolerance."""
     whole, validation, reference = source, request.validation, f"all {len(source)} training examples"
     if validation is None:
@@ -230,7 +230,7 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
     )
     subset = _kept(run, lambda: _found(whole, found, request), choosing)
     soft = None if subset.targets is None else _soft(source, signals, request, len(subset) / len(source))
-    return Found(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
+    return FoundSubset(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
 
 
 def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None) -> SoftLabels | None:
