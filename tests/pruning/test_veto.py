@@ -59,7 +59,8 @@ def test_right_labels_hold_against_random_and_wrong_ones_do_not() -> None:
     assert good.holds
     bad = tried(drawn(source.ids[~right]), anything, source)
     assert not bad.holds
-    assert "so the subset is random, with soft targets" in bad.sentence("accuracy")
+    assert bad.sentence("accuracy").endswith("; so the subset is random")  # neither had soft targets
+    assert bad.certificate()["against"] == "random"
     assert bad.certificate()["holds"] is False
     json.dumps(bad.certificate())
 
@@ -113,6 +114,7 @@ def test_auto_uses_what_holds_and_says_what_was_tried() -> None:
     assert subset.targets.ids.tolist() == subset.ids.tolist()
     assert about["soft_weight"] == subset.targets.weight
     assert about["veto"]["candidate"] == "medoids"
+    assert about["veto"]["against"] == "random with the same soft targets"
     assert about["method"] == ("medoids" if about["veto"]["holds"] else "random")
     assert about["why"].count("pairs of trainings of 3 epochs") == 1
 

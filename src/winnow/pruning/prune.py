@@ -320,7 +320,7 @@ def _tried(
 ) -> Veto | Untried:
     """Measure the candidate of `auto` against random, if there are enough examples."""
     if not can_be_tried(source):
-        return Untried(request.method.name, holds=request.method.covers)
+        return Untried(request.method.name, holds=request.method.covers, soft=request.soft)
     plain = _at_random(request)
 
     def candidate(part: Source, number: int) -> Subset:

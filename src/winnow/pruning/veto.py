@@ -45,7 +45,7 @@ Draw = Callable[[Source, int], Subset]  # a subset of a part of the source, by t
 
 @dataclass(frozen=True)
 class Veto:
-    """What was measured: differences to random with the same soft targets, one per pair."""
+    """What was measured: differences to random with the same targets, one per pair."""
 
     method: str
     differences: tuple[float, ...]
@@ -54,6 +54,7 @@ class Veto:
     seconds: float
     epochs: int
     held_out: int
+    soft: bool = True  # whether both had soft targets
 
     @property
     def interval(self) -> Interval:
@@ -70,16 +71,21 @@ class Veto:
         gap = self.interval
         scale, unit = (100.0, " points") if metric == "accuracy" else (1.0, " of R2")
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
-        found = f"{self.method} was {size}{unit} against random with the same soft targets on held-out data"
+        found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
         pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs)"
-        return f"{found} {pairs}" + ("" if self.holds else "; so the subset is random, with soft targets")
+        return f"{found} {pairs}" + ("" if self.holds else f"; {_random_instead(self.soft)}")
+
+    @property
+    def against(self) -> str:
+        """What it was compared with."""
+        return "random with the same soft targets" if self.soft else "random"
 
     def certificate(self) -> dict[str, Any]:
         """All of it, for the certificate of the subset."""
         gap = self.interval
         return {
             "candidate": self.method,
-            "against": "random with the same soft targets",
+            "against": self.against,
             "difference": gap.centre,
             "low": None if math.isnan(gap.low) else gap.low,
             "high": None if math.isnan(gap.high) else gap.high,
@@ -106,16 +112,21 @@ class Untried:
 
     method: str
     holds: bool  # whether the candidate is used all the same
+    soft: bool = True  # whether the subset has soft targets
 
     def sentence(self, metric: str) -> str:
         """What was decided, in words; there is no metric."""
         if self.holds:
             return "too few examples to try it"
-        return f"too few examples to try {self.method}; so the subset is random, with soft targets"
+        return f"too few examples to try {self.method}; {_random_instead(self.soft)}"
 
     def certificate(self) -> dict[str, Any]:
         """All of it, for the certificate of the subset."""
         return {"candidate": self.method, "pairs": 0, "held_out": 0, "holds": self.holds}
+
+
+def _random_instead(soft: bool) -> str:
+    return "so the subset is random" + (", with soft targets" if soft else "")
 
 
 def can_be_tried(source: Source) -> bool:
@@ -162,16 +173,17 @@ def veto(
     """
     share, count, shorter = extent(len(source), pairs, recipe)
     network = network_of(source, model)
-    gaps, ours, theirs, seconds, held = [], 0.0, 0.0, 0.0, 0
+    gaps, ours, theirs, seconds, held, soft = [], 0.0, 0.0, 0.0, 0, False
     for number in range(count):
         rest, part = hold_out(source, share, seed * count + number, ("veto", "held out"))
         held += len(part)
         protocol = Protocol(rest, (part,), network, shorter, match_iterations, seed, purpose="veto")
         arms = {"candidate": candidate(rest, number), "random": random(rest, number)}
+        soft = arms["random"].targets is not None
         trainings = [Training(name, subset, number, f"veto/{name}") for name, subset in arms.items()]
         results = retrain_all(run, engine, protocol, trainings, "trying the candidate")
         first, second = (result.marks[0].value for result in results)
         gaps.append(first - second)
         ours, theirs = ours + first / count, theirs + second / count
         seconds += sum(result.seconds for result in results)
-    return Veto(method, tuple(gaps), ours, theirs, seconds, shorter.epochs, held)
+    return Veto(method, tuple(gaps), ours, theirs, seconds, shorter.epochs, held, soft)
