@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Source, Subset, record
 from ..artefacts.soft_labels import SoftLabels
-from ..core import checks, registry
+from ..core import registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -23,17 +22,21 @@ from ..evaluation.tolerance import Search, smallest_within
 from ..models.identity import Model
 from ..scores.score import score as score_signals
 from ..selectors.balance import Balance
-from ..selectors.method_string import parse_method
 from ..selectors.select import Keep
 from ..signals.embed import embed
 from ..signals.observe import observe
-from ..signals.soft_targets import soft_targets
-from ..signals.suspects import suspects
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
-from ..training.mixing_weight import mixing_weight
 from ..training.recipe import How, MatchIterations
-from .auto import Chosen
+from .candidate import (
+    at_random,
+    bare,
+    drawn_candidate,
+    tried_candidate,
+    weighted_targets,
+    with_targets,
+    without_suspects,
+)
 from .resolved_request import (
     MethodName,
     Observer,
@@ -45,13 +48,11 @@ from .resolved_request import (
     choose,
     request_of,
 )
-from .veto import Untried, Veto, can_be_tried
-from .veto import veto as measured_veto
+from .veto import Untried, Veto
 
 __all__ = ["HELD_OUT", "FoundSubset", "chosen_subset", "prune"]
 
 UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
-NOISY = 0.05  # share of suspects from which on they are left out of the candidate
 HELD_OUT = 0.2  # share held out if the source has no test or validation set
 
 
@@ -166,21 +167,21 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     signals = _observe(source, request, run, engine)
     scores = _score(signals, request, run)
     start = time.perf_counter()
-    soft = _soft(source, signals, request, request.keep)
+    soft = weighted_targets(source, signals, request, request.keep)
     making = time.perf_counter() - start
     given = _given(source, signals, scores)
-    clean = _clean(source, signals, request)
+    clean = without_suspects(source, signals, request)
     tried: Veto | Untried | None = None
     if request.pairs != 0:
-        tried = _tried(source, signals, given, clean, soft, request, run, engine)
-    plain = None if tried is None or tried.holds else _at_random(request)
+        tried = tried_candidate(source, signals, given, clean, soft, request, run, engine)
+    plain = None if tried is None or tried.holds else at_random(request)
 
     def made(number: int) -> Subset:
         if plain is None:
-            drawn = _drawn(source, signals, given, clean, request, number)
+            drawn = drawn_candidate(source, signals, given, clean, request, number)
         else:
-            drawn = choose(None, _bare(source), plain, request.keep, number)
-        return _with_targets(drawn, soft, tried, source)
+            drawn = choose(None, bare(source), plain, request.keep, number)
+        return with_targets(drawn, soft, tried, source)
 
     return FoundSubset(_kept(run, lambda: made(0), making), scores, signals, soft, made)
 
@@ -211,7 +212,7 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         nonlocal choosing
         start = time.perf_counter()
         subset = choose(signals, given, request, keep)
-        soft = _soft(source, signals, request, keep)
+        soft = weighted_targets(source, signals, request, keep)
         choosing += time.perf_counter() - start
         return subset if soft is None else dataclasses.replace(subset, targets=soft)
 
@@ -229,17 +230,8 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         engine=engine,
     )
     subset = _kept(run, lambda: _found(whole, found, request), choosing)
-    soft = None if subset.targets is None else _soft(source, signals, request, len(subset) / len(source))
+    soft = None if subset.targets is None else weighted_targets(source, signals, request, len(subset) / len(source))
     return FoundSubset(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
-
-
-def _soft(source: Source, signals: Signals | None, request: Request, keep: float | None) -> SoftLabels | None:
-    """The soft targets of all examples, weighted for this fraction."""
-    if not request.soft or signals is None:
-        return None
-    made = soft_targets(signals.take(source.ids))
-    weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
-    return dataclasses.replace(made.with_classes(source.classes), weight=weight)
 
 
 def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
@@ -251,105 +243,6 @@ def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
     rows = np.eye(len(whole.classes))[labels] if whole.classes else labels.reshape(len(whole), -1).astype(np.float64)
     rows[seen] = soft.at(whole.ids[seen])
     return dataclasses.replace(soft, ids=whole.ids, values=rows, columns=None)
-
-
-def _accuracy(soft: SoftLabels, source: Source) -> float:
-    """Share of the labels that the observed network predicted during training, or R2.
-
-    A network that has not memorised its data does about as well on new data, and one that has is not a weak one.
-    """
-    if source.task == "classification":
-        return soft.agreement(source)
-    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
-    missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
-    return float((1 - missed / truth.var(0)).mean())
-
-
-def _clean(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
-    """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
-    known = signals is not None and "margins" in signals and "predictions" in signals
-    if request.asked != "auto" or source.task != "classification" or signals is None or not known:
-        return None
-    found = suspects(signals)
-    left = found.ids[~found.mask]
-    enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
-    return left if found.noise_rate >= NOISY and enough else None
-
-
-def _drawn(
-    source: Source,
-    signals: Signals | None,
-    given: Signals | Scores,
-    clean: NDArray[Any] | None,
-    request: Request,
-    number: int,
-) -> Subset:
-    """One draw of the candidate from a source, without suspects if there are any."""
-    if clean is None:
-        near = None if signals is None else signals.take(source.ids)
-        return choose(near, given.take(source.ids), request, request.keep, number)
-    ids = source.ids[np.isin(source.ids, clean)]
-    size = checks.size_from("prune", len(source), request.keep)
-    near = None if signals is None else signals.take(ids)
-    subset = choose(near, given.take(ids), request, None, number, size=min(size, ids.size))
-    about = {"fraction": len(subset) / len(source), "suspects_left_out": len(source) - ids.size}
-    return dataclasses.replace(subset, certificate={**subset.certificate, **about})
-
-
-def _with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, source: Source) -> Subset:
-    """The subset with its soft targets, and what was tried in its certificate."""
-    about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
-    if tried is not None:
-        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
-        left_out = subset.certificate.get("suspects_left_out")
-        why = subset.certificate["why"] + (f"; {left_out} likely wrong labels are left out" if left_out else "")
-        about["why"] = f"{why}; {said}" if tried.holds else said
-        about["veto"] = tried.certificate()
-    return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})
-
-
-def _tried(
-    source: Source,
-    signals: Signals | None,
-    given: Signals | Scores,
-    clean: NDArray[Any] | None,
-    soft: SoftLabels | None,
-    request: Request,
-    run: Run,
-    engine: Engine,
-) -> Veto | Untried:
-    """Measure the candidate of `auto` against random, if there are enough examples."""
-    if not can_be_tried(source):
-        return Untried(request.method.name, holds=request.method.covers, soft=request.soft)
-    plain = _at_random(request)
-
-    def candidate(part: Source, number: int) -> Subset:
-        return trained(_drawn(part, signals, given, clean, request, number + 1))
-
-    def random(part: Source, number: int) -> Subset:
-        return trained(choose(None, _bare(part), plain, request.keep, number + 1))
-
-    def trained(subset: Subset) -> Subset:
-        return dataclasses.replace(subset, targets=soft)
-
-    return measured_veto(
-        request.method.name,
-        source,
-        candidate,
-        random,
-        model=request.observer,
-        recipe=request.recipe,
-        match_iterations=request.match_iterations,
-        seed=request.seed,
-        pairs=request.pairs,
-        run=run,
-        engine=engine,
-    )
-
-
-def _at_random(request: Request) -> Request:
-    """The same request by random draws."""
-    return dataclasses.replace(request, method=Chosen("random", "drawn at random"), plan=parse_method("random"))
 
 
 def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Signals | None:
@@ -400,12 +293,7 @@ def _given(source: Source, signals: Signals | None, scores: Scores | None) -> Si
         return scores
     if signals is not None:
         return signals
-    return _bare(source)
-
-
-def _bare(source: Source) -> Scores:
-    """The ids and labels of a source, for a selector that needs nothing else."""
-    return Scores("none", source.ids, np.zeros(len(source)), None, source.task, source.labels, source.classes)
+    return bare(source)
 
 
 def _found(whole: Source, found: Search, request: Request) -> Subset:

@@ -1,0 +1,150 @@
+"""The candidate of a pruning: its soft targets, its draws without suspects, and its trial by the veto."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts.soft_labels import SoftLabels
+from ..core import checks
+from ..core.run import Run
+from ..engines import Engine
+from ..selectors.method_string import parse_method
+from ..signals.soft_targets import soft_targets
+from ..signals.suspects import suspects
+from ..training.mixing_weight import mixing_weight
+from .auto import Chosen
+from .resolved_request import Request, choose
+from .veto import Untried, Veto, can_be_tried
+from .veto import veto as measured_veto
+
+__all__ = [
+    "at_random",
+    "bare",
+    "drawn_candidate",
+    "tried_candidate",
+    "weighted_targets",
+    "with_targets",
+    "without_suspects",
+]
+
+NOISY = 0.05  # share of suspects from which on they are left out of the candidate
+
+
+def weighted_targets(
+    source: Source, signals: Signals | None, request: Request, keep: float | None
+) -> SoftLabels | None:
+    """The soft targets of all examples, weighted for this fraction."""
+    if not request.soft or signals is None:
+        return None
+    made = soft_targets(signals.take(source.ids))
+    weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
+    return dataclasses.replace(made.with_classes(source.classes), weight=weight)
+
+
+def _accuracy(soft: SoftLabels, source: Source) -> float:
+    """Share of the labels that the observed network predicted during training, or R2.
+
+    A network that has not memorised its data does about as well on new data, and one that has is not a weak one.
+    """
+    if source.task == "classification":
+        return soft.agreement(source)
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
+    return float((1 - missed / truth.var(0)).mean())
+
+
+def without_suspects(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
+    """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
+    known = signals is not None and "margins" in signals and "predictions" in signals
+    if request.asked != "auto" or source.task != "classification" or signals is None or not known:
+        return None
+    found = suspects(signals)
+    left = found.ids[~found.mask]
+    enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
+    return left if found.noise_rate >= NOISY and enough else None
+
+
+def drawn_candidate(
+    source: Source,
+    signals: Signals | None,
+    given: Signals | Scores,
+    clean: NDArray[Any] | None,
+    request: Request,
+    number: int,
+) -> Subset:
+    """One draw of the candidate from a source, without suspects if there are any."""
+    if clean is None:
+        near = None if signals is None else signals.take(source.ids)
+        return choose(near, given.take(source.ids), request, request.keep, number)
+    ids = source.ids[np.isin(source.ids, clean)]
+    size = checks.size_from("prune", len(source), request.keep)
+    near = None if signals is None else signals.take(ids)
+    subset = choose(near, given.take(ids), request, None, number, size=min(size, ids.size))
+    about = {"fraction": len(subset) / len(source), "suspects_left_out": len(source) - ids.size}
+    return dataclasses.replace(subset, certificate={**subset.certificate, **about})
+
+
+def with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, source: Source) -> Subset:
+    """The subset with its soft targets, and what was tried in its certificate."""
+    about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
+    if tried is not None:
+        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
+        left_out = subset.certificate.get("suspects_left_out")
+        why = subset.certificate["why"] + (f"; {left_out} likely wrong labels are left out" if left_out else "")
+        about["why"] = f"{why}; {said}" if tried.holds else said
+        about["veto"] = tried.certificate()
+    return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})
+
+
+def tried_candidate(
+    source: Source,
+    signals: Signals | None,
+    given: Signals | Scores,
+    clean: NDArray[Any] | None,
+    soft: SoftLabels | None,
+    request: Request,
+    run: Run,
+    engine: Engine,
+) -> Veto | Untried:
+    """Measure the candidate of `auto` against random, if there are enough examples."""
+    if not can_be_tried(source):
+        return Untried(request.method.name, holds=request.method.covers, soft=request.soft)
+    plain = at_random(request)
+
+    def candidate(part: Source, number: int) -> Subset:
+        return trained(drawn_candidate(part, signals, given, clean, request, number + 1))
+
+    def random(part: Source, number: int) -> Subset:
+        return trained(choose(None, bare(part), plain, request.keep, number + 1))
+
+    def trained(subset: Subset) -> Subset:
+        return dataclasses.replace(subset, targets=soft)
+
+    return measured_veto(
+        request.method.name,
+        source,
+        candidate,
+        random,
+        model=request.observer,
+        recipe=request.recipe,
+        match_iterations=request.match_iterations,
+        seed=request.seed,
+        pairs=request.pairs,
+        run=run,
+        engine=engine,
+    )
+
+
+def at_random(request: Request) -> Request:
+    """The same request by random draws."""
+    return dataclasses.replace(request, method=Chosen("random", "drawn at random"), plan=parse_method("random"))
+
+
+def bare(source: Source) -> Scores:
+    """The ids and labels of a source, for a selector that needs nothing else."""
+    return Scores("none", source.ids, np.zeros(len(source)), None, source.task, source.labels, source.classes)
