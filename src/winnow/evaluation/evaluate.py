@@ -24,14 +24,13 @@ from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines.local import Where
 from ..models import Frozen, build, choose
-from ..models.identity import Learner
+from ..models.identity import Learner, is_estimator
+from ..models.identity import describe as describe_model
 from ..sources.openable import Data, TestData, test_sets
 from ..training import WEIGHTINGS, Recipe
+from ..training.estimators import check as check_estimator
 from ..training.recipe import How, MatchIterations
 from .arms import PlannedArm, plan
-from .estimators import check as check_estimator
-from .estimators import describe as describe_model
-from .estimators import is_estimator
 from .frozen_features import featured
 from .retrain import Protocol, retrain_all
 from .soft_arms import check_soft, with_soft

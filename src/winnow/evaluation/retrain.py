@@ -32,9 +32,10 @@ from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, run_jobs
 from ..engines.local import describe as describe_engine
 from ..models import build
+from ..models.identity import describe as describe_model
+from ..models.identity import is_estimator
 from ..training import Feed, Recipe, Scaling, hold, predict, train
-from .estimators import describe as describe_model
-from .estimators import fitted, is_estimator
+from ..training.estimators import fitted
 
 __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
 

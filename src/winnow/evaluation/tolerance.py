@@ -47,10 +47,10 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.run import Run
 from ..engines import Engine, engine_of
+from ..models.identity import is_estimator
 from ..training import Recipe
+from ..training.estimators import check as check_estimator
 from ..training.recipe import recipe_of
-from .estimators import check as check_estimator
-from .estimators import is_estimator
 from .evaluate import network_of
 from .loss_limit import PairedLoss
 from .retrain import Protocol, Training, retrain_all
