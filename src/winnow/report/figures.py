@@ -142,6 +142,8 @@ def arms_side_by_side(study: Study, test: str | None = None) -> Figure:
 def _free_name(study: Study, arm: Arm) -> str:
     """What an arm is, for people."""
     soft = " + soft" if arm.soft else ""
+    if arm.repeated:
+        return f"repeated random{soft}"
     if arm.same_steps is not None:
         return f"everything{soft or ', same steps'}"
     return f"random{soft}" if is_random(study, arm.name) else method_of(arm.name)
