@@ -61,13 +61,12 @@ def test_repeated_random_is_redrawn_for_each_epoch_and_takes_the_same_steps(monk
         if "part" not in options:
             return real(*given, **options)
         seen: list[int] = []
-        done = real(
+        return real(
             *given,
             **options,
             after_batch=lambda where, _: seen.extend(where.tolist()),
             after_epoch=lambda *_: (epochs.append(set(seen)), seen.clear()),
         )
-        return done
 
     monkeypatch.setattr(trainings, "train", spy)
     study = study_of({"mine": HALF}, repeated=True, seeds=1)
