@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..artefacts import Signals, record
+from ..artefacts import Signals, Source, record
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import of
@@ -26,6 +26,7 @@ from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
 from .embed import embed
+from .embedded_source import embedded_source
 from .ensemble import memberships
 from .observation import Observation, observed
 
@@ -54,6 +55,7 @@ Ensemble = Annotated[int, Parameter("Number of models of the ensemble, a multipl
 Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
+Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
 FILE = "signals.safetensors"
 
 
@@ -69,6 +71,7 @@ def observe(
     gradient_dim: GradientDim = 512,
     ensemble: Ensemble = 10,
     layer: Layer = None,
+    embeddings: Embeddings = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -102,6 +105,9 @@ def observe(
         Number of models on random 70 % subsets, a multiple of ten.
     layer
         Layer to take embeddings from; the input of the last linear layer if not given.
+    embeddings
+        Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
+        with one row per example. With the model `linear` this is a linear head, the cheapest observer.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -134,21 +140,26 @@ def observe(
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
-    what = _observation(asked)
+    seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
+    what = _observation(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
+    inputs: dict[str, Any] = {"source": source.provenance}
+    if embeddings is not None:
+        settings["embeddings"] = seen.fingerprint
+        inputs["embeddings"] = embeddings.provenance if isinstance(embeddings, Signals) else {"step": "given"}
     del settings["seeds"]  # more seeds are added to a run
     with Run.opened(out, {"command": "observe", **settings}) as run:
-        held = hold(source)
-        key = [source.fingerprint, settings]
+        held = hold(seen)
+        key = [seen.fingerprint, settings]
         found = observed(held, what, numbers, run, runner, key)
-    provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
+    provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
-def _observation(asked: VerbRequest) -> Observation:
+def _observation(asked: VerbRequest, source: Source) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
-    source, recipe, want = asked.source, asked.recipe, asked.want
+    recipe, want = asked.recipe, asked.want
     if want is None:
         want = ("dynamics",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
