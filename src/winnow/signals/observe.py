@@ -30,6 +30,7 @@ from ..training import hold
 from ..training.estimators import check as check_estimator
 from ..training.recipe import How
 from .embed import embed
+from .embedded_source import embedded_source
 from .ensemble import memberships
 from .observation import Observation
 from .observed_trainings import observed
@@ -68,6 +69,7 @@ Groups = Annotated[
 Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
+Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
 FILE = "signals.safetensors"
 
 
@@ -85,6 +87,7 @@ def observe(
     layer: Layer = None,
     folds: Folds = 5,
     groups: Groups = None,
+    embeddings: Embeddings = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -118,11 +121,17 @@ def observe(
         Number of models on random 70 % subsets, a multiple of ten.
     layer
         Layer to take embeddings from; the input of the last linear layer if not given.
+<<<<<<< HEAD
     folds
         Number of folds of the signal `oof`, each predicted by a network trained on the others.
     groups
         A number or word per example, in the order of the source: those of one group, such as near-duplicates or the
         pictures of one patient, are in the same fold.
+=======
+    embeddings
+        Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
+        with one row per example. With the model `linear` this is a linear head, the cheapest observer.
+>>>>>>> rest
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -155,15 +164,20 @@ def observe(
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
-    what = _observation(asked)
+    seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
+    what = _observation(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
+    inputs: dict[str, Any] = {"source": source.provenance}
+    if embeddings is not None:
+        settings["embeddings"] = seen.fingerprint
+        inputs["embeddings"] = embeddings.provenance if isinstance(embeddings, Signals) else {"step": "given"}
     del settings["seeds"]  # more seeds are added to a run
     with Run.opened(out, {"command": "observe", **settings}) as run:
-        held = hold(source)
-        key = [source.fingerprint, settings]
+        held = hold(seen)
+        key = [seen.fingerprint, settings]
         found = observed(held, what, numbers, run, runner, key, None if groups is None else np.asarray(groups))
-    provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
+    provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
@@ -181,9 +195,9 @@ def _digest(groups: Any) -> str:
     return fingerprint("\n".join(map(str, np.asarray(groups).tolist())).encode())
 
 
-def _observation(asked: VerbRequest) -> Observation:
+def _observation(asked: VerbRequest, source: Source) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
-    source, recipe, want = asked.source, asked.recipe, asked.want
+    recipe, want = asked.recipe, asked.want
     if want is None:
         want = ("dynamics",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
