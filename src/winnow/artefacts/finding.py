@@ -134,7 +134,7 @@ def checked(name: str, given: Any, rows: int) -> NDArray[Any]:
         raise InputError(f"{name} of issues cannot be read: {error}.") from None
     if found.shape != (rows,):
         raise InputError(f"{name} of issues must have {rows} values, one per finding; got shape {found.shape}.")
-    if found.dtype == object and not all(isinstance(one, str) for one in found):
+    if found.dtype == object and not all(issubclass(one, str) for one in set(map(type, found.tolist()))):
         raise InputError(f"{name} of issues must be text.")
     if name in ("probability", "suggestion_probability"):
         known = found if name == "probability" else found[~np.isnan(found)]

@@ -308,12 +308,12 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         marks
             As in `wn.check`.
         """
-        verdicts = self.verdicts.astype(object)
-        names = [str(one) for one in self.ids.tolist()]
+        verdicts, names = self.verdicts.astype(object), self.ids.astype(np.str_)
         for kind in np.unique(self.kinds).tolist():
             said = read_marks(marks, kind)
-            for row in np.flatnonzero(self.kinds == kind).tolist() if said else ():
-                verdicts[row] = said.get(names[row], verdicts[row])
+            rows = np.flatnonzero((self.kinds == kind) & np.isin(names, list(said))) if said else ()
+            for row in rows:
+                verdicts[row] = said[names[row]]
         return replace(self, verdicts=verdicts)
 
     def to_pandas(self) -> pandas.DataFrame:
