@@ -21,7 +21,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from . import models
-    from .artefacts import Scores, Signals, Source, Study, Subset
+    from .artefacts import Issues, Scores, Signals, Source, Study, Subset
     from .core import errors
     from .engines import Local
     from .evaluation.evaluate import evaluate
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accelerator": "methods.relabel.accelerator:Accelerator",
     "DynamicSampler": "training.dynamic_sampler:DynamicSampler",
+    "Issues": "artefacts:Issues",
     "Local": "engines:Local",
     "Recipe": "training.recipe:Recipe",
     "Recorder": "training.recorder:Recorder",
@@ -87,6 +88,7 @@ _HOMES = {
 __all__ = [
     "Accelerator",
     "DynamicSampler",
+    "Issues",
     "Local",
     "Recipe",
     "Recorder",

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
 COMMANDS = (
+    "check",
     "prune",
     "plan",
     "observe",
