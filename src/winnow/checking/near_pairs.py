@@ -31,7 +31,7 @@ from ..core import checks
 from ..core.progress import track
 from ..signals.neighbours import nearest
 from .image_match import CROP, dissimilarity, prints, reduced
-from .table_match import CLOSE, standardised, widest_gap
+from .table_match import CLOSE, chance_agreements, standardised, widest_gap
 
 __all__ = ["NearPairs", "near_pairs"]
 
@@ -39,9 +39,10 @@ Pairs = NDArray[np.int64]
 
 CANDIDATES = 6  # neighbours per example that are compared
 TYPICAL = 10  # the neighbour whose distance is the usual one
-COPIES = 0.005
+COPIES = 0.001
 MIDDLE, SLOPE = 0.42, 0.025  # of the probability of images
 RATIO_ROWS, RATIO_POINTS = 0.3, 0.5  # the largest r of table rows and of embeddings that are not verified
+CHANCE = 0.01  # rows that may agree as well by chance, if columns were independent
 SURE = 0.5  # the least probability of a pair
 READ = 4_096  # examples read at a time
 PAIRS = 16_384  # pairs of images compared at a time
@@ -172,7 +173,7 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
         part = slice(start, start + 65_536)
         gap = np.asarray(rows[left[part]], dtype=np.float32) - np.asarray(rows[right[part]], dtype=np.float32)
         distance[part] = np.sqrt(np.square(gap).sum(axis=1))
-    usual = np.maximum(np.minimum(typical[left], typical[right]), np.median(typical) / 16)
+    usual = np.minimum(typical[left], typical[right])
     ratio = distance / np.maximum(usual, 1e-12)
     sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / COPIES)
     sure[ratio > (RATIO_ROWS if verify else RATIO_POINTS)] = 0.0
@@ -180,7 +181,8 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
         return _sorted(pairs, sure, distance, "distance", found.recall)
     near = sure >= SURE
     pairs, sure, apart = pairs[near], sure[near], widest_gap(rows, pairs[near])
-    return _sorted(pairs, np.where(apart <= CLOSE, sure, 0.0), apart, "columns", found.recall)
+    sure[(apart > CLOSE) | (chance_agreements(rows, pairs) > CHANCE)] = 0.0
+    return _sorted(pairs, sure, apart, "columns", found.recall)
 
 
 def _dimension(distances: NDArray[np.float32]) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["repeat_probability", "standardised", "widest_gap"]
+__all__ = ["CLOSE", "chance_agreements", "repeat_probability", "standardised", "widest_gap"]
 
 CLOSE = 0.06  # of a column's standard deviation: how far apart the values of a copy may be
 _ODD = 0x9E3779B97F4A7C15
@@ -36,6 +36,23 @@ def widest_gap(rows: NDArray[np.float32], pairs: NDArray[np.int64], block: int =
         left, right = pairs[start : start + block].T
         out[start : start + block] = np.abs(rows[left] - rows[right]).max(axis=1, initial=0.0)
     return out
+
+
+def chance_agreements(rows: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How many other rows one would expect to agree with the first of a pair as well as the second does, by chance.
+
+    The share of rows within reach in each column, multiplied over columns as if they were independent, times the number
+    of rows. Columns that depend on each other make it too small, so it only refuses what is not even unlikely then.
+    """
+    out = np.full(len(pairs), np.log(len(rows)))
+    left, right = pairs.T
+    for column in rows.T:
+        known = np.sort(column)
+        centre = column[left]
+        reach = np.maximum(np.abs(centre - column[right]), CLOSE / 2)
+        inside = np.searchsorted(known, centre + reach, "right") - np.searchsorted(known, centre - reach, "left")
+        out += np.log(np.maximum(inside, 1) / len(rows))
+    return np.exp(np.minimum(out, 50.0))
 
 
 def repeat_probability(rows: NDArray[np.floating]) -> NDArray[np.float64]:
