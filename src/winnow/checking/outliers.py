@@ -144,8 +144,12 @@ def _blank(source: Source) -> list[Finding]:
             words, sure = f"the last {cut[one]:.0%} of the rows are one colour, as in a file that was cut off", 0.7
         out.append(
             Finding(
-                kind="value", probability=sure, evidence=words, id=source.ids[one].item(),
-                label=given_label(source, int(one)), flagged=sure >= 0.9,
+                kind="value",
+                probability=sure,
+                evidence=words,
+                id=source.ids[one].item(),
+                label=given_label(source, int(one)),
+                flagged=sure >= 0.9,
             )  # fmt: skip
         )
     return sorted(out, key=lambda one: (-one.probability, str(one.id)))
