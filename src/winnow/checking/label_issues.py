@@ -100,7 +100,7 @@ def label_issues(
         )
         for at in np.flatnonzero(ambiguous)
     ]
-    return LabelIssues(ranking, claimed, _rate(found.share, verdicts), _confusion(found, len(names)))
+    return LabelIssues(ranking, claimed, _rate(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names)))
 
 
 def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:
@@ -161,7 +161,7 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
         "flagged": flagged,
         "verdict": verdicts.astype(str),
     }
-    return LabelIssues(ranking, [], _rate(float(flagged.mean()), verdicts), None)
+    return LabelIssues(ranking, [], _rate(float(flagged.mean()), verdicts, SPREAD[name == "oof"]), None)
 
 
 def _verdicts(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
@@ -194,11 +194,11 @@ def _words(
     return made
 
 
-def _rate(share: float, verdicts: NDArray[Any]) -> Interval:
+def _rate(share: float, verdicts: NDArray[Any], spread: float) -> Interval:
     """The share of wrong labels with the interval that its error on other data sets suggests."""
     odds = np.log((share + 1e-6) / (1 - share + 1e-6))
     known = 1 - np.mean(verdicts != "")
-    low, high = (1 / (1 + np.exp(-(odds + sign * 1.96 * SPREAD * known))) for sign in (-1, 1))
+    low, high = (1 / (1 + np.exp(-(odds + sign * 1.96 * spread * known))) for sign in (-1, 1))
     return Interval(share, float(low), float(high), 0, about="how far the estimate was off on other data sets")
 
 

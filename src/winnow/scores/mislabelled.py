@@ -39,7 +39,7 @@ __all__ = ["LabelEvidence", "label_evidence", "mislabelled", "neighbour_votes"]
 Floats = NDArray[np.float64]
 
 SLOPE = 1.5
-SPREAD = 0.96  # standard deviation of the error of the share on data it was not fitted on, on the logit scale
+SPREAD = {True: 0.43, False: 0.59}  # error of the share on other data, as a logit: out of fold, and otherwise
 SHARE_OF = {  # intercept, and the weights of the four numbers on the logit scale
     "oof": (1.04, 1.02, 0.22, 0.42, -0.54),
     "predictions": (0.19, 1.23, 0.05, 0.0, -0.66),
