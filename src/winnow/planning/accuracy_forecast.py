@@ -51,6 +51,7 @@ FORMS = ("floor", "exponent")
 KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # the fractions to forecast
 ALPHAS = (1e-5, 1e7)  # beyond, the theory's curve has reached its limits
 EXPONENTS = (0.05, 4.0)  # of the calibration: below 0.05 nothing is learned, above 4 it is no power law
+GRID, STARTS = (24, 12), 4  # points of the starting grid, and starts of each fit
 EXACT = 1e-8  # smaller scatter of the log error is rounding, and must not decide between the calibrations
 
 
@@ -149,28 +150,48 @@ def calibrate(
 
 
 def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Array, Array, Array, Array]:
-    """N, b, e0 and the weighted sum of squares for each row of `y`: a starting grid, then damped Gauss-Newton."""
+    """N, b, e0 and the weighted sum of squares for each row of `y`: damped Gauss-Newton from the dips of a grid."""
     from ..methods.theory.least_squares import polished
 
     low = np.array([log_n[0] - 12.0, -9.0 if form == "floor" else math.log(EXPONENTS[0])])
     high = np.array([log_n[-1] + 5.0, 9.0 if form == "floor" else math.log(EXPONENTS[1])])
     # The floor is a logistic share of the lowest error seen, so that every step stays feasible.
     top = np.minimum(np.exp(y.min(1)), 0.99 * chance) if form == "floor" else np.zeros(y.shape[0])
-    grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 24), np.linspace(low[1], high[1], 12)), -1).reshape(-1, 2)
-    start = np.empty((y.shape[0], 2))
-    for row in range(y.shape[0]):
-        tried = _predict(form, grid, log_n, np.full(grid.shape[0], top[row]), chance)[0]
-        start[row] = grid[np.argmin((w * (tried - y[row]) ** 2).sum(1))]
+    start = np.concatenate([_dips(form, row[None], log_n, w, low, high, t, chance) for row, t in zip(y, top)])
+    many, tops = np.repeat(y, STARTS, 0), np.repeat(top, STARTS)
 
     def residuals(theta: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        found, slopes = _predict(form, theta, log_n, top[which], chance)
-        return y[which] - found, slopes
+        found, slopes = _predict(form, theta, log_n, tops[which], chance)
+        return many[which] - found, slopes
 
-    theta = polished(residuals, start, w, low, high)
-    residual = _predict(form, theta, log_n, top, chance)[0] - y
+    tried = polished(residuals, start, w, low, high)
+    missed = (w * (_predict(form, tried, log_n, tops, chance)[0] - many) ** 2).sum(1)
+    best = missed.reshape(-1, STARTS).argmin(1) + STARTS * np.arange(len(y))
+    theta = tried[best]
     share = top / (1 + np.exp(-theta[:, 1])) if form == "floor" else top
     exponent = np.ones(len(theta)) if form == "floor" else np.exp(theta[:, 1])
-    return np.exp(theta[:, 0]), exponent, share, (w * residual**2).sum(1)
+    return np.exp(theta[:, 0]), exponent, share, missed[best]
+
+
+def _dips(
+    form: str, y: Array, log_n: Array, w: Array, low: Array, high: Array, top: float, chance: float
+) -> Array:
+    """Where to start: the lowest points of a grid that are no higher than their neighbours.
+
+    The best grid point alone is sometimes in the wrong one of two valleys. If there are fewer dips than starts, the
+    lowest one is repeated.
+    """
+    axes = np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+    tried = _predict(form, grid, log_n, np.full(len(grid), top), chance)[0]
+    cost = (w * (tried - y) ** 2).sum(1).reshape(GRID)
+    around = np.pad(cost, 1, constant_values=np.inf)
+    beside = np.min(
+        [around[1 + i : 1 + i + GRID[0], 1 + j : 1 + j + GRID[1]] for i in (-1, 0, 1) for j in (-1, 0, 1)], axis=0
+    )
+    dips = np.flatnonzero(cost <= beside)
+    lowest = dips[np.argsort(cost.ravel()[dips], kind="stable")][:STARTS]
+    return grid[np.concatenate([lowest, np.repeat(lowest[:1], STARTS - lowest.size)])]
 
 
 def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -> tuple[Array, Array]:
