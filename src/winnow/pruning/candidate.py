@@ -130,6 +130,7 @@ def tried_candidate(
         source,
         candidate,
         random,
+        keep=request.keep or 0.5,
         model=request.observer,
         recipe=request.recipe,
         match_iterations=request.match_iterations,
