@@ -25,6 +25,7 @@ All replicates are computed at once: row 0 is the estimate, the others are its b
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,6 +50,7 @@ KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # the f
 ALPHAS = (1e-5, 1e7)  # beyond, the theory's curve has reached its limits
 EXPONENTS = (0.05, 4.0)  # of the calibration: below 0.05 nothing is learned, above 4 it is no power law
 GRID, STARTS = (24, 12), 4  # points of the starting grid, and starts of each fit
+NEWTON, STEP = 12, 1e-4  # last steps of each fit, and the distance over which their curvature is measured
 EXACT = 1e-8  # smaller scatter of the log error is rounding, and must not decide between the calibrations
 
 
@@ -164,10 +166,44 @@ def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Ar
     tried = polished(residuals, start, w, low, high)
     missed = (w * (_predict(form, tried, log_n, tops, chance)[0] - many) ** 2).sum(1)
     best = missed.reshape(-1, STARTS).argmin(1) + STARTS * np.arange(len(y))
-    theta = tried[best]
+    theta = _newton(lambda at: _gradient(form, at, log_n, y, w, top, chance), tried[best], low, high)
+    missed = np.minimum(missed[best], _gradient(form, theta, log_n, y, w, top, chance)[0])
     share = top / (1 + np.exp(-theta[:, 1])) if form == "floor" else top
     exponent = np.ones(len(theta)) if form == "floor" else np.exp(theta[:, 1])
-    return np.exp(theta[:, 0]), exponent, share, missed[best]
+    return np.exp(theta[:, 0]), exponent, share, missed
+
+
+def _gradient(
+    form: str, theta: Array, log_n: Array, y: Array, w: Array, top: Array, chance: float
+) -> tuple[Array, Array]:
+    """The weighted sum of squares of each row and half its gradient."""
+    found, slopes = _predict(form, theta, log_n, top, chance)
+    return (w * (found - y) ** 2).sum(1), np.einsum("bmk,bm->bk", slopes, w * (found - y))
+
+
+def _newton(function: Callable[[Array], tuple[Array, Array]], begin: Array, low: Array, high: Array) -> Array:
+    """A few Newton steps, each taken only where it lowers the cost.
+
+    Where no curve fits well, Gauss-Newton creeps along the valley: it leaves out the curvature of the model.
+    """
+    at = begin
+    cost, slope = function(at)
+    for _ in range(NEWTON):
+        ends = [function(np.clip(at + sign * STEP * axis, low, high))[1] for axis in np.eye(2) for sign in (1, -1)]
+        bend = np.stack([ends[0] - ends[1], ends[2] - ends[3]], 1) / (2 * STEP)
+        a, b, c = bend[:, 0, 0], (bend[:, 0, 1] + bend[:, 1, 0]) / 2, bend[:, 1, 1]
+        det = a * c - b**2
+        bowl = (a > 0) & (det > 1e-12 * a * np.abs(c))
+        safe = np.where(bowl, det, 1.0)
+        step = np.stack([c * slope[:, 0] - b * slope[:, 1], a * slope[:, 1] - b * slope[:, 0]], 1) / safe[:, None]
+        trial = np.clip(at - np.where(bowl[:, None], step, 0.0), low, high)
+        after, steeper = function(trial)
+        better = after < cost
+        if not better.any():
+            break
+        at, slope = np.where(better[:, None], trial, at), np.where(better[:, None], steeper, slope)
+        cost = np.where(better, after, cost)
+    return at
 
 
 def _dips(form: str, y: Array, log_n: Array, w: Array, low: Array, high: Array, top: float, chance: float) -> Array:

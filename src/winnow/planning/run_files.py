@@ -48,7 +48,7 @@ def file_bytes(source: Source, request: Request, counts: Counts, tried: int) -> 
 
 
 def _soft(source: Source, kept: int) -> float:
-    """Bytes of the soft targets in a subset: in half precision; of many classes only the largest, with their numbers."""
+    """Bytes of the soft targets in a subset: in half precision; of many classes only the largest, with numbers."""
     many = len(source.classes)
     if not many:
         return source.outputs * (_column(kept, 4, kept) + COLUMN) + ORIGIN
