@@ -121,17 +121,14 @@ def observe(
         Number of models on random 70 % subsets, a multiple of ten.
     layer
         Layer to take embeddings from; the input of the last linear layer if not given.
-<<<<<<< HEAD
     folds
         Number of folds of the signal `oof`, each predicted by a network trained on the others.
     groups
         A number or word per example, in the order of the source: those of one group, such as near-duplicates or the
         pictures of one patient, are in the same fold.
-=======
     embeddings
         Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
         with one row per example. With the model `linear` this is a linear head, the cheapest observer.
->>>>>>> rest
     seed
         Seed of everything random, together with `seeds`.
     out
