@@ -18,9 +18,9 @@ from ..engines.local import Where
 from ..evaluation.evaluate import Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
-from ..explaining.pictures import make_gallery, make_pictures
 from ..models.identity import Model
 from ..report import write_run_report
+from ..report.pictures import make_gallery, make_pictures
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
 from ..sources.holdout import hold_out
