@@ -201,3 +201,24 @@ def test_suspects_by_hand() -> None:
     assert suspected(-1.0, early=50.0)  # only the last half counts
     assert not suspected(1.0)
     assert not suspected(1.0, early=-50.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_soft_targets_are_out_of_fold_where_there_are_such_predictions(task: str) -> None:
+    classified = task == "classification"
+    rng = np.random.default_rng(0)
+    seen, held = (rng.random((2, 5, 3 if classified else 1)) for _ in range(2))
+    if classified:
+        seen, held = (values / values.sum(-1, keepdims=True) for values in (seen, held))
+    signals = wn.Signals(
+        np.arange(5),
+        {"predictions": seen, "oof": held},
+        task,
+        np.arange(5) % 3 if classified else rng.random(5),
+        ("a", "b", "c") if classified else (),
+        axes={"oof": ("seeds", "examples", "classes")},
+    )
+    np.testing.assert_allclose(soft_targets(signals).at(signals.ids), held.mean(0), atol=1e-3)
+    without = replace(signals, arrays={"predictions": seen}, axes=None)
+    np.testing.assert_allclose(soft_targets(without).at(signals.ids), seen.mean(0), atol=1e-3)
+    assert [soft_targets(one).provenance["parameters"]["array"] for one in (signals, without)] == ["oof", "predictions"]

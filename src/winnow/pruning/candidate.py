@@ -47,9 +47,10 @@ def weighted_targets(
 
 
 def _accuracy(soft: SoftLabels, source: Source) -> float:
-    """Share of the labels that the observed network predicted during training, or R2.
+    """Share of the labels that the soft targets predict, or R2.
 
-    A network that has not memorised its data does about as well on new data, and one that has is not a weak one.
+    It is held-out accuracy if they are out of fold. Otherwise it is accuracy during training: a network that has not
+    memorised its data does about as well on new data, and one that has is not a weak one.
     """
     if source.task == "classification":
         return soft.agreement(source)
@@ -130,6 +131,7 @@ def tried_candidate(
         source,
         candidate,
         random,
+        keep=request.keep or 0.5,
         model=request.observer,
         recipe=request.recipe,
         match_iterations=request.match_iterations,

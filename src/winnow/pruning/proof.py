@@ -15,7 +15,7 @@ from ..core.request import Observations, RunDirectory, Seed, request, whole
 from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
-from ..evaluation.evaluate import evaluate
+from ..evaluation.evaluate import Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
 from ..explaining.pictures import make_gallery, make_pictures
@@ -61,6 +61,7 @@ def prune_with_proof(
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
+    repeated: Repeated = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     seed: Seed = 0,
@@ -84,6 +85,9 @@ def prune_with_proof(
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
         If not given, data named by text or path are tested on their own test split; otherwise a fifth of the source
         is held out.
+    repeated
+        Whether to compare also with repeated random: as many steps, on a random subset of the same size that is drawn
+        anew for each epoch.
     proof_seeds
         Number of retrainings per arm.
     match_iterations
@@ -146,6 +150,7 @@ def prune_with_proof(
                 recipe=choice.recipe,
                 seeds=numbers,
                 soft=found.soft,
+                repeated=repeated,
                 match_iterations=match_iterations,
                 seed=seed,
                 out=run,

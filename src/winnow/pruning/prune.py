@@ -81,8 +81,8 @@ def prune(
 
     With `method="auto"`, one training is observed. It gives the soft targets, and the order in which a candidate is
     chosen: a mixture of uncertain and random examples, or examples that cover each class if few are kept. The candidate
-    is then tried against a random subset with the same soft targets, on held-out parts of the source. If it is not
-    ahead, the random subset is the answer.
+    is then tried against a random subset with the same soft targets, on held-out parts of the source. If it does not
+    hold there, the random subset is the answer.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def prune(
     signals
         What a training has already recorded (`wn.observe`, a `Recorder`): nothing is observed then.
     veto
-        Number of pairs of short trainings that try the candidate of `auto`; if not given, three, or five on small data.
+        Number of pairs of trainings that try the candidate of `auto`; if not given, three, or up to five on small data.
         0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover
         each class are used untried, and otherwise the subset is random.
     match_iterations

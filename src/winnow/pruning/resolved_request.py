@@ -176,6 +176,12 @@ def _fits(source: Source, signals: Signals) -> None:
             f"{of('signals', 'prune')} must hold every example of source {source.name!r}; {int(missing.sum())} are "
             f"missing, the first is {source.ids[missing][0]!r}. Give the Recorder the ids: ids=source.ids."
         )
+    if signals.task == source.task == "classification" and sorted(signals.classes) != sorted(source.classes):
+        raise InputError(
+            f"{of('signals', 'prune')} must have the classes of source {source.name!r}, by the same names; got "
+            f"{', '.join(signals.classes[:3])} and so on, not {', '.join(source.classes[:3])}. Give the Recorder the "
+            "names, in the order of your class numbers: class_names=source.classes."
+        )
 
 
 def _plan(name: str, source: Source, parameters: Mapping[str, Any]) -> MethodParts:
