@@ -138,8 +138,8 @@ def lines(rows: list[Row], advised: list[Advised]) -> Iterator[str]:
         policy = "everything" if told.keep == 1 else told.policy
         yield (
             f"| {row.data} | {row.pilot} | {told.keep:g} | {policy} "
-            f"| {100 * told.accuracy:.1f} ({100 * told.low:.1f} to {100 * told.high:.1f}) | {100 * row.measured:.1f} | {100 * (row.measured - told.accuracy):+.1f} "
-            f"| {'yes' if row.inside else 'no'} |"
+            f"| {100 * told.accuracy:.1f} ({100 * told.low:.1f} to {100 * told.high:.1f}) | {100 * row.measured:.1f} "
+            f"| {100 * (row.measured - told.accuracy):+.1f} | {'yes' if row.inside else 'no'} |"
         )
     yield ""
     for name in ("everything", "random", "auto"):
