@@ -21,7 +21,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from . import models
-    from .artefacts import Scores, Signals, Source, Study, Subset
+    from .artefacts import Issues, Scores, Signals, Source, Study, Subset
     from .core import errors
     from .engines import Local
     from .evaluation.evaluate import evaluate
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accelerator": "methods.relabel.accelerator:Accelerator",
     "DynamicSampler": "training.dynamic_sampler:DynamicSampler",
+    "Issues": "artefacts:Issues",
     "Local": "engines:Local",
     "Recipe": "training.recipe:Recipe",
     "Recorder": "training.recorder:Recorder",
@@ -57,6 +58,7 @@ _HOMES = {
     "Source": "artefacts:Source",
     "Study": "artefacts:Study",
     "Subset": "artefacts:Subset",
+    "check": "checking.check:check",
     "embed": "signals.embed:embed",
     "errors": "core.errors",
     "evaluate": "evaluation.evaluate:evaluate",
@@ -87,6 +89,7 @@ _HOMES = {
 __all__ = [
     "Accelerator",
     "DynamicSampler",
+    "Issues",
     "Local",
     "Recipe",
     "Recorder",
@@ -95,6 +98,7 @@ __all__ = [
     "Source",
     "Study",
     "Subset",
+    "check",
     "embed",
     "errors",
     "evaluate",

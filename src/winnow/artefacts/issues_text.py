@@ -1,0 +1,88 @@
+"""What was found, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .issues import Issues
+
+__all__ = ["headline", "noise_sentence", "said", "summary"]
+
+# What each kind is called, one and several.
+NAMES = {
+    "label": ("label that is likely wrong", "labels that are likely wrong"),
+    "target": ("target that is likely wrong", "targets that are likely wrong"),
+    "example": ("example with a likely issue", "examples with a likely issue"),
+    "ambiguous": ("ambiguous example (two plausible classes)", "ambiguous examples (two plausible classes)"),
+    "duplicate": ("near-duplicate", "near-duplicates"),
+    "leak": ("example that is also in the test set", "examples that are also in the test set"),
+    "outlier": ("outlier", "outliers"),
+    "value": ("corrupt or impossible value", "corrupt or impossible values"),
+    "class": ("finding about classes", "findings about classes"),
+    "column": ("finding about columns", "findings about columns"),
+    "drift": ("difference between training and test data", "differences between training and test data"),
+}
+MOST_SUBJECTS = 3
+
+
+def said(kind: str, count: int) -> str:
+    """So many findings of a kind.
+
+    >>> said("outlier", 1), said("leak", 1200)
+    ('1 outlier', '1,200 examples that are also in the test set')
+    """
+    return f"{count:,} {NAMES[kind][count != 1]}"
+
+
+def headline(issues: Issues) -> str:
+    """What was found, in one sentence."""
+    found = issues.counts()
+    if not found:
+        return f"No issue was found in the {issues.examples:,} examples of {issues.source}."
+    parts = [said(kind, count) for kind, count in found.items()]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{issues.examples:,} examples of {issues.source}: {listed}."
+
+
+def noise_sentence(issues: Issues) -> str:
+    """The estimated share of wrong labels; empty if there is none."""
+    rate = issues.noise_rate
+    if rate is None:
+        return ""
+    ends = "" if np.isnan(rate.low) else f" ({rate.low * 100:.1f} to {rate.high * 100:.1f} %)"
+    what = "targets" if issues.task == "regression" else "labels"
+    return f"An estimated {rate.centre * 100:.1f} % of the {what} are wrong{ends}."
+
+
+def summary(issues: Issues) -> str:
+    """A summary of at most about 15 lines."""
+    found = issues.counts()
+    lines = [f"{issues.source}: {issues.examples:,} examples checked."]
+    lines += filter(None, [noise_sentence(issues)])
+    if not found:
+        return "\n".join([*lines, "No issue was found."])
+    lines += [f"  {said(kind, count)}{_example(issues, kind)}" for kind, count in found.items()]
+    marked = int(np.count_nonzero(issues.verdicts != ""))
+    if marked:
+        confirmed = int(np.count_nonzero(issues.verdicts == "confirmed"))
+        lines.append(f"A person confirmed {confirmed:,} and refused {marked - confirmed:,} of the findings.")
+    left_out = issues.left_out()
+    if left_out == issues.examples:
+        return "\n".join([*lines, "Every example is flagged, so clean() refuses to choose."])
+    return "\n".join([*lines, f"clean() keeps {issues.examples - left_out:,} examples and leaves out {left_out:,}."])
+
+
+def _example(issues: Issues, kind: str) -> str:
+    """The surest of them, so that a reader sees what is meant."""
+    rows = issues.order(kind, found=True)
+    subjects = [issues.subjects[row] for row in rows[:MOST_SUBJECTS] if issues.subjects[row]]
+    if subjects:
+        return ": " + "; ".join(subjects)
+    first = rows[0]
+    likely = (
+        f" labelled {issues.labels[first]}, likely {issues.suggestions[first]}" if issues.suggestions[first] else ""
+    )
+    return f", for example {issues.ids[first]}{likely}"

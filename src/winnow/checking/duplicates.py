@@ -1,0 +1,213 @@
+"""Duplicates: examples with the same content, and those that are nearly the same, in groups with a representative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..artefacts import Source
+from ..artefacts.finding import Finding
+from ..sources.content import content_keys
+from .near_pairs import NearPairs, checks_rows, near_pairs
+from .table_match import repeat_probability
+
+__all__ = ["DuplicateGroups", "closeness", "duplicates", "given_label"]
+
+REPEATED = 0.5  # the least probability that equal rows of a table are copies and not chance
+
+
+@dataclass(frozen=True, eq=False)
+class DuplicateGroups:
+    """Which examples are copies of each other.
+
+    Parameters
+    ----------
+    ids
+        Ids of all examples.
+    group
+        The number of each one's group: the rank of the group's first id. An example alone has a number of its own.
+    representative
+        The position of the most central example of each one's group; ties are decided by id.
+    probability
+        That each example is a copy of its representative, or for that one, of another in its group; 0 if it is alone.
+    exact
+        Whether its content is the same as that of the representative.
+    near
+        The pairs that are nearly the same, and how far apart they are; positions of the examples.
+    """
+
+    ids: NDArray[Any]
+    group: NDArray[np.int64]
+    representative: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    near: NearPairs
+
+    def __len__(self) -> int:
+        """Number of groups with more than one example."""
+        return sum(1 for _ in self.groups())
+
+    def groups(self) -> Iterator[NDArray[np.int64]]:
+        """Positions of each group with more than one example, the representative first, then by id."""
+        order = np.lexsort((self.ids, np.arange(self.ids.size) != self.representative, self.group))
+        counts = np.unique(self.group, return_counts=True)[1]
+        for members in np.split(order, np.cumsum(counts)[:-1]):
+            if members.size > 1:
+                yield members
+
+    def conflicts(self, source: Source) -> list[NDArray[np.int64]]:
+        """Groups whose examples have different classes: at least one label of each is wrong or ambiguous."""
+        if source.task != "classification" or source.labels is None:
+            return []
+        return [members for members in self.groups() if np.ptp(source.labels[members])]
+
+    def findings(self, source: Source) -> list[Finding]:
+        """One finding per example of a group; all but the representative are flagged."""
+        apart = {tuple(pair): far for pair, far in zip(self.near.pairs.tolist(), self.near.apart.tolist(), strict=True)}
+        out = []
+        for members in self.groups():
+            first = int(members[0])
+            labels = [given_label(source, int(one)) for one in members]
+            differ = f"; labels in this group differ: {', '.join(sorted(set(labels)))}" if self._differ(labels) else ""
+            for place, one in enumerate(members.tolist()):
+                if place == 0:
+                    words = f"stands for {members.size} examples that are copies of each other"
+                elif self.exact[one]:
+                    words = f"the same content as {self.ids[first]}"
+                else:
+                    far = apart.get((min(one, first), max(one, first)))
+                    words = closeness(self.near.measure, far, str(self.ids[first]))
+                out.append(
+                    Finding(
+                        kind="duplicate",
+                        probability=float(self.probability[one]),
+                        evidence=words + differ,
+                        id=self.ids[one].item(),
+                        label=labels[place],
+                        group=int(self.group[one]),
+                        other=str(self.ids[first]) if place else "",
+                        flagged=place > 0,
+                    )
+                )
+        return out
+
+    @staticmethod
+    def _differ(labels: list[str]) -> bool:
+        return len(set(labels)) > 1
+
+
+def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int = 0) -> DuplicateGroups:
+    """Find examples with the same content and examples that are nearly the same.
+
+    Parameters
+    ----------
+    source
+        The examples, with or without labels; labels play no part.
+    embeddings
+        One row per example, in the order of the source; see `near_pairs`.
+    seed
+        Seed of the search in large sets.
+
+    Returns
+    -------
+    DuplicateGroups
+        A group number per example.
+
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> x = wn.open("digits", limit=200).read(__import__("numpy").arange(200))
+    >>> found = duplicates(wn.open((x[[*range(200), 7]], [0, 1] * 100 + [0])))
+    >>> [members.size for members in found.groups()]
+    [2]
+    """
+    n = len(source)
+    keys = content_keys(source)
+    # of each content, the example with the first id
+    order = source.order
+    _, first, inverse = np.unique(keys[order], return_index=True, return_inverse=True)
+    original = np.empty(n, dtype=np.int64)
+    original[order] = order[first][inverse]
+    repeated = np.ones(n)
+    if source.kind == "table" and first.size < n:
+        repeated = repeat_probability(source.read(np.arange(n)))
+    single = np.sort(order[first])
+    given = None if embeddings is None else checks_rows(embeddings, n)
+    part = source if single.size == n else source.at(single)
+    found = near_pairs(part, None if given is None else _Taken(given, single).rows, seed=seed)
+    near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
+    copies = np.flatnonzero((original != np.arange(n)) & (repeated >= REPEATED))
+    edges = np.concatenate([near.pairs, np.stack([copies, original[copies]], axis=1)])
+    sure = np.concatenate([near.probabilities, repeated[copies]])
+    return _grouped(source, edges, sure, original, near)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Some rows of embeddings; all of them are not copied."""
+
+    table: NDArray[Any]
+    where: NDArray[np.int64]
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        return self.table if self.where.size == len(self.table) else self.table[self.where]
+
+
+def _grouped(
+    source: Source, edges: NDArray[np.int64], sure: NDArray[np.float64], original: NDArray[np.int64], near: NearPairs
+) -> DuplicateGroups:
+    n = len(source)
+    rank = np.empty(n, dtype=np.int64)
+    rank[source.order] = np.arange(n)
+    group = _components(n, edges)
+    lowest = np.full(n, n)
+    np.minimum.at(lowest, group, rank)
+    number = lowest[group]
+    # the most central: the largest total probability of its pairs, then the first id
+    weight = np.zeros(n)
+    best = np.zeros(n)
+    for side in (0, 1):
+        np.add.at(weight, edges[:, side], sure)
+        np.maximum.at(best, edges[:, side], sure)
+    place = np.lexsort((rank, -np.round(weight, 9), number))
+    starts = np.unique(number[place], return_index=True)[1]
+    counts = np.diff(np.append(starts, n))
+    representative = np.empty(n, dtype=np.int64)
+    representative[place] = np.repeat(place[starts], counts)
+    exact = original[representative] == original
+    return DuplicateGroups(source.ids, number, representative, best, exact, near)
+
+
+def _components(n: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the connected components of a graph."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(edges), dtype=np.int8), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(graph.tocsr(), directed=False)[1], dtype=np.int64)
+
+
+def closeness(measure: str, apart: float | None, other: str) -> str:
+    """Say how near an example is to another."""
+    if apart is None:
+        return f"nearly the same as one that is nearly the same as {other}"
+    if measure == "correlation":
+        return f"nearly the same pixels as {other}: correlation {1 - apart:.3f} at the best alignment"
+    if measure == "columns":
+        return f"nearly the same values as {other}: every column within {apart:.1%} of its standard deviation"
+    return f"nearly the same embedding as {other}: distance {apart:.3g}, far below that of other neighbours"
+
+
+def given_label(source: Source, position: int) -> str:
+    """The label of an example in words; nothing if there is none."""
+    if source.labels is None:
+        return ""
+    label = source.labels[position]
+    if source.task == "classification":
+        return source.classes[int(label)]
+    return ", ".join(f"{value:g}" for value in np.atleast_1d(label))

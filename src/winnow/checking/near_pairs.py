@@ -1,0 +1,211 @@
+"""Pairs of examples that are nearly the same, with the probability that this is no chance.
+
+Candidates are nearest neighbours. What makes a pair near depends on the kind of data:
+
+| kind | candidates | near if |
+|---|---|---|
+| image | prints of the images, plain and cropped; given embeddings | the dissimilarity at the best alignment is far below that of the other candidates of both |
+| table | standardised columns | every column agrees within .06 standard deviations, and the distance is far below that of the tenth neighbours |
+| other | given embeddings, or the values themselves | the distance is far below that of the tenth neighbours |
+
+How far "far below" is depends on the data. With rows spread smoothly in m dimensions, the nearest of them is closer than
+r times the distance of the tenth with a probability of about 9 r^m. With `COPIES`, the share of copies that is assumed
+beforehand, the probability of a copy is 1 / (1 + 4.5 r^m / COPIES): in two dimensions r must be very small, in ten .3
+is enough. The dimension m is estimated from the neighbours' distances (Levina and Bickel 2004).
+
+For images r is the root of the ratio of dissimilarities, and the probability was fitted on planted copies (JPEG of
+quality 50, shifts, crops, brightness) in MNIST and the CIFAR-10 test images: it falls from 1 to 0 around r = .42.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from ..artefacts import Source
+from ..core import checks
+from ..core.progress import track
+from ..signals.neighbours import nearest
+from .image_match import CROP, dissimilarity, prints, reduced
+from .table_match import CLOSE, chance_agreements, standardised, widest_gap
+
+__all__ = ["NearPairs", "near_pairs"]
+
+Pairs = NDArray[np.int64]
+
+CANDIDATES = 6  # neighbours per example that are compared
+TYPICAL = 10  # the neighbour whose distance is the usual one
+COPIES = 0.001
+MIDDLE, SLOPE = 0.42, 0.025  # of the probability of images
+RATIO_ROWS, RATIO_POINTS = 0.3, 0.5  # the largest r of table rows and of embeddings that are not verified
+CHANCE = 0.01  # rows that may agree as well by chance, if columns were independent
+SURE = 0.5  # the least probability of a pair
+READ = 4_096  # examples read at a time
+PAIRS = 16_384  # pairs of images compared at a time
+PLAIN = 1e-6  # dissimilarity of images that are the same but for rounding
+
+
+@dataclass(frozen=True, eq=False)
+class NearPairs:
+    """Pairs of examples that are nearly the same.
+
+    Parameters
+    ----------
+    pairs
+        Their positions: m x 2, sorted.
+    probabilities
+        That each is no chance.
+    apart
+        How far apart each is: one minus the correlation of images, the widest difference of a column in standard
+        deviations, or the distance of embeddings.
+    measure
+        Which of these: `correlation`, `columns` or `distance`.
+    recall
+        The certified share of nearest neighbours that the search found.
+    """
+
+    pairs: Pairs
+    probabilities: NDArray[np.float64]
+    apart: NDArray[np.float64]
+    measure: str
+    recall: float = 1.0
+
+
+def near_pairs(source: Source, embeddings: ArrayLike | None = None, *, seed: int = 0) -> NearPairs:
+    """Find pairs of examples that are nearly the same; those with equal content should be taken out before.
+
+    Parameters
+    ----------
+    source
+        The examples.
+    embeddings
+        One row per example, in the order of the source. They add candidates for images, replace the values of examples
+        that are neither images nor table rows, and play no part for tables.
+    seed
+        Seed of the search in large sets.
+    """
+    given = None if embeddings is None else checks_rows(embeddings, len(source))
+    if len(source) < 3:
+        return NearPairs(np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0), "distance")
+    if pictured(source):
+        return _images(source, given, seed)
+    if source.kind == "table" or given is None:
+        rows = standardised(source.read(np.arange(len(source))))
+        return _points(source, rows, seed, verify=source.kind == "table")
+    return _points(source, given, seed, verify=False)
+
+
+def checks_rows(embeddings: ArrayLike, n: int) -> NDArray[Any]:
+    """Embeddings as a table with a row per example; a memory map stays one."""
+    made = np.asanyarray(embeddings)
+    if made.ndim != 2 or len(made) != n:
+        checks.array("embeddings", "check", made, ndim=2, rows=n)
+    return made
+
+
+def pictured(source: Source) -> bool:
+    """Whether examples can be compared as images."""
+    side = source.shape[1:] if len(source.shape) == 3 else ()
+    return bool(side) and source.shape[0] in (1, 3, 4) and min(side) >= 8
+
+
+def _images(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
+    prints_of = [np.empty((0, 0), dtype=np.float32)] * 2
+    for start in track(range(0, len(source), READ), "prints of images"):
+        x = _reduced(source, np.arange(start, min(start + READ, len(source))))
+        for view, crop in enumerate((0.0, CROP)):
+            made = prints(x, crop)
+            if start == 0:
+                prints_of[view] = np.empty((len(source), made.shape[1]), dtype=np.float32)
+            prints_of[view][start : start + len(made)] = made
+    k = min(CANDIDATES, len(source) - 1)
+    plain = nearest(prints_of[0], k, ids=source.ids, seed=seed)
+    zoomed = nearest(prints_of[0], min(k + 1, len(source)), ids=source.ids, queries=prints_of[1], seed=seed)
+    found = [plain.positions, zoomed.positions]
+    if given is not None:
+        found.append(nearest(given, k, ids=source.ids, seed=seed).positions)
+    pairs = _unique(found)
+    apart = np.empty(len(pairs))
+    for start in track(range(0, len(pairs), PAIRS), "pairs of images"):
+        which, places = np.unique(pairs[start : start + PAIRS], return_inverse=True)
+        apart[start : start + PAIRS] = dissimilarity(_reduced(source, which), places.reshape(-1, 2))
+    usual = _usual(pairs, apart, len(source))
+    ratio = np.sqrt(apart / np.maximum(np.minimum(usual[pairs[:, 0]], usual[pairs[:, 1]]), 1e-12))
+    sure = 1 / (1 + np.exp(np.clip((ratio - MIDDLE) / SLOPE, -50, 50)))
+    sure = np.where(apart < PLAIN, 1.0, sure)
+    return _sorted(pairs, sure, apart, "correlation", min(plain.recall, zoomed.recall))
+
+
+def _reduced(source: Source, positions: Pairs) -> torch.Tensor:
+    values = source.read(positions)
+    if values.dtype != np.uint8:  # images that were scaled: to about the range of bytes, so that flat ones are known
+        values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0) * np.float32(64.0)
+    return reduced(values)
+
+
+def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """The usual dissimilarity around each example: a low quantile over its pairs, and not far below that of all.
+
+    The second half is for groups of many copies, where all pairs of an example are near.
+    """
+    which, values = pairs.T.ravel(), np.tile(apart, 2)
+    order = np.lexsort((values, which))
+    counts = np.bincount(which, minlength=n)
+    ends = np.cumsum(counts)
+    place = ends - counts + np.floor(0.3 * np.maximum(counts - 1, 0)).astype(np.int64)
+    found = np.where(counts > 0, values[order][np.minimum(place, len(order) - 1)], np.inf)
+    return np.maximum(found, np.median(apart) / 16)
+
+
+def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
+    k = min(TYPICAL, len(source) - 1)
+    found = nearest(rows, k, ids=source.ids, seed=seed)
+    m = _dimension(found.distances)
+    typical = found.distances[:, -1].astype(np.float64)
+    pairs = _unique([found.positions[:, :CANDIDATES]])
+    left, right = pairs.T
+    distance = np.empty(len(pairs))
+    for start in range(0, len(pairs), 65_536):
+        part = slice(start, start + 65_536)
+        gap = np.asarray(rows[left[part]], dtype=np.float32) - np.asarray(rows[right[part]], dtype=np.float32)
+        distance[part] = np.sqrt(np.square(gap).sum(axis=1))
+    usual = np.minimum(typical[left], typical[right])
+    ratio = distance / np.maximum(usual, 1e-12)
+    sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / COPIES)
+    sure[ratio > (RATIO_ROWS if verify else RATIO_POINTS)] = 0.0
+    if not verify:
+        return _sorted(pairs, sure, distance, "distance", found.recall)
+    near = sure >= SURE
+    pairs, sure, apart = pairs[near], sure[near], widest_gap(rows, pairs[near])
+    sure[(apart > CLOSE) | (chance_agreements(rows, pairs) > CHANCE)] = 0.0
+    return _sorted(pairs, sure, apart, "columns", found.recall)
+
+
+def _dimension(distances: NDArray[np.float32]) -> float:
+    """The dimension in which the rows are spread, from the distances of neighbours 3 and beyond."""
+    far = distances[:, 2:].astype(np.float64)
+    good = far[:, 0] > 0
+    if far.shape[1] < 3 or not good.any():
+        return 1.0
+    logs = np.log(far[good, -1:] / far[good, :-1]).mean(axis=1)
+    return float(np.clip(1 / max(float(np.median(logs)), 1e-3), 1.0, 100.0))
+
+
+def _unique(found: list[Pairs]) -> Pairs:
+    """Each pair once, the smaller position first, without pairs of an example with itself."""
+    both = [np.stack([np.repeat(np.arange(len(one)), one.shape[1]), one.ravel()], axis=1) for one in found]
+    pairs = np.sort(np.concatenate(both), axis=1)
+    keys = np.unique(pairs[:, 0] * len(found[0]) + pairs[:, 1])
+    out = np.stack([keys // len(found[0]), keys % len(found[0])], axis=1)
+    return out[out[:, 0] != out[:, 1]]
+
+
+def _sorted(
+    pairs: Pairs, sure: NDArray[np.float64], apart: NDArray[np.float64], measure: str, recall: float
+) -> NearPairs:
+    near = sure >= SURE
+    return NearPairs(pairs[near], sure[near], apart[near], measure, recall)

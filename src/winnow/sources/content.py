@@ -1,0 +1,32 @@
+"""The content of examples as numbers: equal if and only if two examples hold the same values, whatever their names."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.source import Source
+from ..core.progress import track
+
+__all__ = ["content_keys"]
+
+BYTES = 64 << 20  # read at a time
+
+
+def content_keys(source: Source) -> NDArray[np.uint64]:
+    """One number per example, a hash of its decoded content without the label, in the order of the source.
+
+    Two of a million different examples have the same number with a probability of about 3e-8.
+    """
+    out = np.empty(len(source), dtype=np.uint64)
+    step = max(1, BYTES // (4 * max(1, int(np.prod(source.shape)))))
+    for start in track(range(0, len(source), step), "content"):
+        values = source.read(np.arange(start, min(start + step, len(source))))
+        if values.dtype.kind == "f":
+            values = values + 0.0  # minus zero equals zero
+        rows = np.ascontiguousarray(values).reshape(len(values), -1)
+        digests = b"".join(hashlib.blake2b(row.data, digest_size=8).digest() for row in rows)
+        out[start : start + len(rows)] = np.frombuffer(digests, dtype="<u8")
+    return out
