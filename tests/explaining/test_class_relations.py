@@ -17,9 +17,9 @@ from winnow.explaining import class_relations as relating
 from winnow.explaining import explain as explaining
 from winnow.explaining.class_relations import Examples, drawn_by_class, relate, relate_run
 from winnow.explaining.doubted_labels import FEWEST, DoubtedLabels, witness
-from winnow.explaining.pictures import make_gallery
 from winnow.methods.lpntk import FeatureRows, neighbours, relations
 from winnow.pruning.proof import prune_with_proof
+from winnow.report.pictures import make_gallery
 from winnow.sources.holdout import sample
 
 RECIPE = wn.Recipe(epochs=4, batch=32)

@@ -11,9 +11,9 @@ from tests.report.test_page import Page
 from winnow.artefacts import Finding, Interval, Issues, Signals
 from winnow.artefacts.issues import KINDS
 from winnow.artefacts.issues_text import NAMES
-from winnow.explaining.pictures import make_pictures
 from winnow.report.check_figure import MOST_CLASSES, confusion_square, drawn_classes
 from winnow.report.check_page import MOST, NEXT, TEXTS, curves_of, named, render_check, write_check
+from winnow.report.pictures import make_pictures
 from winnow.report.sparkline import sparkline
 
 

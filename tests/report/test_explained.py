@@ -10,8 +10,8 @@ import pytest
 from tests.report.test_page import Page, page_of
 from winnow.artefacts.explanation import ClassPair, DatasetExplanation, Explanation, LabelError, Partner, Standing
 from winnow.artefacts.explanation_text import caution
-from winnow.explaining.pictures import make_pictures
 from winnow.report.explanation_page import render_explanation, write_explanation
+from winnow.report.pictures import make_pictures
 from winnow.report.teaching_section import MOST, case, drawn_classes, relations_square
 
 

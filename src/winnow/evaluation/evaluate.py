@@ -78,7 +78,7 @@ def evaluate(
     test
         The test set, a Source or anything that `wn.open` takes; or several by name, of which the first is the one that
         conclusions are based on. If not given, the test split of data that have one and are named rather than opened.
-        The number of its examples that are also in the source (by id, if ids are made from content) is stored in the
+        The number of its examples whose content is also in the source, whatever their names, is stored in the
         provenance under `overlap`.
     model
         Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,

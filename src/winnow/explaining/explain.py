@@ -35,6 +35,7 @@ from ..methods.lpntk.relations import Partners
 from ..models import build, choose
 from ..models.identity import Model, describe
 from ..report.explanation_page import write_explanation
+from ..report.pictures import make_pictures
 from ..sources.openable import Data
 from ..training import Feed, Recipe, predict, train
 from ..training.recipe import How
@@ -42,7 +43,6 @@ from ..training.recorder import Recorder
 from .asked_example import part_and_place
 from .class_relations import JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, relate
 from .doubted_labels import FEWEST, LIKELY, DoubtedLabels, witness
-from .pictures import make_pictures
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 

@@ -126,20 +126,27 @@ def tried_candidate(
     def trained(subset: Subset) -> Subset:
         return dataclasses.replace(subset, targets=soft)
 
-    return measured_veto(
-        request.method.name,
-        source,
-        candidate,
-        random,
-        keep=request.keep or 0.5,
-        model=request.observer,
-        recipe=request.recipe,
-        match_iterations=request.match_iterations,
-        seed=request.seed,
-        pairs=request.pairs,
-        run=run,
-        engine=engine,
-    )
+    def measured(pairs: int | None) -> Veto:
+        return measured_veto(
+            request.method.name,
+            source,
+            candidate,
+            random,
+            keep=request.keep or 0.5,
+            model=request.observer,
+            recipe=request.recipe,
+            match_iterations=request.match_iterations,
+            seed=request.seed,
+            pairs=pairs,
+            run=run,
+            engine=engine,
+        )
+
+    if request.earlier:
+        found = measured(1).joined(request.earlier)
+        if found is not None:
+            return found
+    return measured(request.pairs)
 
 
 def at_random(request: Request) -> Request:

@@ -18,16 +18,16 @@ from ..engines.local import Where
 from ..evaluation.evaluate import Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
-from ..explaining.pictures import make_gallery, make_pictures
 from ..models.identity import Model
 from ..report import write_run_report
+from ..report.pictures import make_gallery, make_pictures
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .resolved_request import MethodName, Observer, Pairs, Recorded, Tolerance, TrainOn, request_of
+from .resolved_request import EarlierPlan, MethodName, Observer, Pairs, Recorded, Tolerance, TrainOn, request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -58,6 +58,7 @@ def prune_with_proof(
     model: Model = "auto",
     observer: Observer = None,
     signals: Recorded = None,
+    plan: EarlierPlan = None,
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
@@ -78,8 +79,8 @@ def prune_with_proof(
 
     Parameters
     ----------
-    source, keep, tolerance, method, targets, balance, model, observer, signals, recipe, seeds, veto, validation, seed,
-    out, engine, **parameters
+    source, keep, tolerance, method, targets, balance, model, observer, signals, plan, recipe, seeds, veto, validation,
+    seed, out, engine, **parameters
         As for `prune`.
     test
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.

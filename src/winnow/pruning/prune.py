@@ -13,7 +13,6 @@ import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset, record
 from ..artefacts.soft_labels import SoftLabels
-from ..core import registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -38,6 +37,7 @@ from .candidate import (
     without_suspects,
 )
 from .resolved_request import (
+    EarlierPlan,
     MethodName,
     Observer,
     Pairs,
@@ -47,6 +47,7 @@ from .resolved_request import (
     TrainOn,
     choose,
     request_of,
+    wanted_signals,
 )
 from .veto import Untried, Veto
 
@@ -67,6 +68,7 @@ def prune(
     model: Model = "auto",
     observer: Observer = None,
     signals: Recorded = None,
+    plan: EarlierPlan = None,
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
@@ -108,6 +110,11 @@ def prune(
         A cheaper network to observe and to try the candidate with; `model` if not given.
     signals
         What a training has already recorded (`wn.observe`, a `Recorder`): nothing is observed then.
+    plan
+        A Plan with a pilot of your network (`wn.plan(..., pilot=True)`), or its run directory. What is reused are the
+        pilot's pairs of trainings of the same candidate and of random draws with soft targets, at a fraction up to 1.5
+        times larger or smaller. One pair is then trained on this source; if it has the sign of the pilot's mean, no
+        others are. The observation is made anew, because the pilot saw only a part of the source.
     veto
         Number of pairs of trainings that try the candidate of `auto`; if not given, three, or up to five on small data.
         0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover
@@ -172,6 +179,8 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     given = _given(source, signals, scores)
     clean = without_suspects(source, signals, request)
     tried: Veto | Untried | None = None
+    if request.pilot is not None:
+        run.put("plan/pilot", request.pilot, float(request.pilot.pilot["seconds"]), file="plan.json")  # for the bill
     if request.pairs != 0:
         tried = tried_candidate(source, signals, given, clean, soft, request, run, engine)
     plain = None if tried is None or tried.holds else at_random(request)
@@ -259,7 +268,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
             "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
         )
         needs = needs - {"embeddings"}
-    want = sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})
+    want = wanted_signals(needs)
     if not want:
         return embedded
     seen = observe(

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..core import checks, registry
 from ..core.progress import track
+from ..signals.neighbours import nearest
 from .pool import Choice, Pool
 
-__all__ = ["graph", "nearest"]
+__all__ = ["graph"]
 
 
 @registry.selector(
@@ -46,7 +47,7 @@ def graph(pool: Pool, size: int, *, seed: int = 0, k: int = 5, gamma: float = 0.
     near = min(checks.integer("k", owner, k, low=1), pool.n - 1)
     rate = checks.number("gamma", owner, gamma, low=0.0)
     points = pool.points
-    neighbours = nearest(points, near)
+    neighbours = nearest(points, near, ids=pool.ids).positions
     weights = np.empty(neighbours.shape)
     for column in range(near):
         weights[:, column] = np.exp(-rate * np.square(points - points[neighbours[:, column]]).sum(axis=1))
@@ -77,18 +78,3 @@ def _greedy(
                 current[other] -= worth * weight
                 heapq.heappush(heap, (-current[other], other))
     return picked
-
-
-def nearest(points: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The k nearest other rows of each row, nearest first: n x k."""
-    import faiss
-
-    if k == 0:
-        return np.zeros((points.shape[0], 0), dtype=np.int64)
-    rows = np.ascontiguousarray(points, dtype=np.float32)
-    index = faiss.IndexFlatL2(rows.shape[1])
-    index.add(rows)
-    _, found = index.search(rows, k + 1)
-    own = found == np.arange(points.shape[0])[:, None]
-    own[~own.any(axis=1), k] = True  # among many copies a row may not find itself: leave out the farthest
-    return np.asarray(found[~own].reshape(-1, k), dtype=np.int64)

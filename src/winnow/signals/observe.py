@@ -95,72 +95,69 @@ def observe(
 ) -> Signals:
     """Train on a source and record what each example does.
 
-        Parameters
-        ----------
-        source
-            The examples: a Source, or anything that `wn.open` takes.
-        model
-            Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
-            function that returns one; for `oof` alone, also a scikit-learn estimator.
-        recipe
-            How to train.
-        seeds
-            Number of trainings, or their seeds.
-        want
-            Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. If not
-            given, `dynamics`: loss, probability of the label, margin, correctness and EL2N per epoch.
-        mode
-            `eval` records all examples after each epoch, in eval mode and without augmentation, which costs a forward pass;
-            `train` keeps the outputs that training computes anyway. `auto` is `eval` if `logits` or `losses` are wanted,
-            and otherwise `train`.
-        gradient_epoch
-            After which epoch gradients are taken; a tenth of the training if not given.
-        gradient_dim
-            Length of a projected gradient or lpNTK feature.
-        ensemble
-            Number of models on random 70 % subsets, a multiple of ten.
-        layer
-            Layer to take embeddings from; the input of the last linear layer if not given.
-    <<<<<<< HEAD
-        folds
-            Number of folds of the signal `oof`, each predicted by a network trained on the others.
-        groups
-            A number or word per example, in the order of the source: those of one group, such as near-duplicates or the
-            pictures of one patient, are in the same fold.
-    =======
-        embeddings
-            Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
-            with one row per example. With the model `linear` this is a linear head, the cheapest observer.
-    >>>>>>> rest
-        seed
-            Seed of everything random, together with `seeds`.
-        out
-            A run directory, where finished steps are kept.
-        engine
-            Where trainings run.
-        **opening
-            Keywords of `wn.open`, such as `labels=`.
+    Parameters
+    ----------
+    source
+        The examples: a Source, or anything that `wn.open` takes.
+    model
+        Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
+        function that returns one; for `oof` alone, also a scikit-learn estimator.
+    recipe
+        How to train.
+    seeds
+        Number of trainings, or their seeds.
+    want
+        Names of registered signals, such as `logits` or `embeddings`; `winnow methods` lists them. If not
+        given, `dynamics`: loss, probability of the label, margin, correctness and EL2N per epoch.
+    mode
+        `eval` records all examples after each epoch, in eval mode and without augmentation, which costs a forward pass;
+        `train` keeps the outputs that training computes anyway. `auto` is `eval` if `logits` or `losses` are wanted,
+        and otherwise `train`.
+    gradient_epoch
+        After which epoch gradients are taken; a tenth of the training if not given.
+    gradient_dim
+        Length of a projected gradient or lpNTK feature.
+    ensemble
+        Number of models on random 70 % subsets, a multiple of ten.
+    layer
+        Layer to take embeddings from; the input of the last linear layer if not given.
+    folds
+        Number of folds of the signal `oof`, each predicted by a network trained on the others.
+    groups
+        A number or word per example, in the order of the source: those of one group, such as near-duplicates or the
+        pictures of one patient, are in the same fold.
+    embeddings
+        Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
+        with one row per example. With the model `linear` this is a linear head, the cheapest observer.
+    seed
+        Seed of everything random, together with `seeds`.
+    out
+        A run directory, where finished steps are kept.
+    engine
+        Where trainings run.
+    **opening
+        Keywords of `wn.open`, such as `labels=`.
 
-        Returns
-        -------
-        Signals
-            The requested arrays, one row per example, in the order of the source.
+    Returns
+    -------
+    Signals
+        The requested arrays, one row per example, in the order of the source.
 
-        Raises
-        ------
-        InputError
-            If a parameter has an invalid value, or the network does not fit the examples.
-        NotDefinedError
-            If there are no labels to train on, or a signal is not defined for the task.
-        DivergedError
-            If the outputs of a training are no longer finite.
+    Raises
+    ------
+    InputError
+        If a parameter has an invalid value, or the network does not fit the examples.
+    NotDefinedError
+        If there are no labels to train on, or a signal is not defined for the task.
+    DivergedError
+        If the outputs of a training are no longer finite.
 
-        Examples
-        --------
-        >>> import winnow as wn
-        >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), limit=100)
-        >>> signals.array("margins").shape  # seeds, epochs, examples
-        (1, 2, 100)
+    Examples
+    --------
+    >>> import winnow as wn
+    >>> signals = wn.observe("digits", "mlp", wn.Recipe(epochs=2), limit=100)
+    >>> signals.array("margins").shape  # seeds, epochs, examples
+    (1, 2, 100)
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
