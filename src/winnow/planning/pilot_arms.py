@@ -26,13 +26,12 @@ from ..core.request import requested
 from ..core.run import Run
 from ..engines import Engine
 from ..pruning.auto import automatic
-from ..pruning.candidate import bare, drawn_candidate, weighted_targets, without_suspects
+from ..pruning.candidate import bare, drawn_candidate, suspects, weighted_targets, without_suspects
 from ..pruning.prune import prune
 from ..pruning.resolved_request import Request, request_of
 from ..scores.score import score as score_signals
 from ..selectors.method_string import parse_method
 from ..signals.observe import observe
-from ..signals.suspects import suspects
 from .pilot_students import PoolPart
 
 __all__ = ["CANDIDATE", "PRUNED", "SOFT_RANDOM", "PoolArm", "PoolObservation", "observed_pool", "pool_arms"]
@@ -133,7 +132,9 @@ def observed_pool(pool: Source, arms: Sequence[PoolArm], seed: int, run: Run, en
             reliability = rank_correlation(first.values, second.values)
         else:
             reliability = of_one_seed(first.reliability, len(asked.numbers) / 2)
-    return PoolObservation(signals, reliability, suspects(signals).noise_rate, run.seconds("observe/"))
+    flagged = suspects(pool, signals)
+    wrong = 0.0 if flagged is None else float(flagged.mean())
+    return PoolObservation(signals, reliability, wrong, run.seconds("observe/"))
 
 
 def scored(pool: Source, signals: Signals, request: Request) -> Signals | Scores:

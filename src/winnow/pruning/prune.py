@@ -28,6 +28,7 @@ from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
 from ..training.recipe import How, MatchIterations
 from .candidate import (
+    all_but_suspects,
     at_random,
     bare,
     drawn_candidate,
@@ -38,6 +39,7 @@ from .candidate import (
 )
 from .resolved_request import (
     EarlierPlan,
+    KeepSuspects,
     MethodName,
     Observer,
     Pairs,
@@ -72,6 +74,7 @@ def prune(
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
+    keep_suspects: KeepSuspects = False,
     match_iterations: MatchIterations = 0.0,
     validation: MoreData = None,
     seed: Seed = 0,
@@ -119,6 +122,9 @@ def prune(
         Number of pairs of trainings that try the candidate of `auto`; if not given, three, or up to five on small data.
         0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover
         each class are used untried, and otherwise the subset is random.
+    keep_suspects
+        Whether `auto` may choose examples whose labels are likely wrong (`wn.score("mislabelled")`, from the same
+        observation). Otherwise it leaves them out, if enough others remain, and the certificate says how many.
     match_iterations
         How the trainings of the veto are matched, as in `evaluate`.
     validation
@@ -165,6 +171,7 @@ class FoundSubset:
     signals: Signals | None
     soft: SoftLabels | None  # of all examples, for whatever the subset is compared with
     draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
+    clean: Subset | None = None  # all but the examples whose labels are likely wrong; None if nothing is known of them
 
 
 def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
@@ -192,7 +199,9 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = choose(None, bare(source), plain, request.keep, number)
         return with_targets(drawn, soft, tried, source)
 
-    return FoundSubset(_kept(run, lambda: made(0), making), scores, signals, soft, made)
+    return FoundSubset(
+        _kept(run, lambda: made(0), making), scores, signals, soft, made, all_but_suspects(source, signals)
+    )
 
 
 def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:

@@ -16,7 +16,7 @@ from ..core import registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.parameter_names import argument, of
-from ..core.request import Parameter, VerbRequest, choice, number, whole
+from ..core.request import Parameter, VerbRequest, choice, flag, number, whole
 from ..core.seeds import number as number_of
 from ..core.seeds import several
 from ..evaluation.test_sets import exam
@@ -65,6 +65,7 @@ Observer = Annotated[
 TrainOn = Annotated[
     str, choice("Soft targets for the subset, only labels, or whichever the method is meant for", ("auto", *TARGETS))
 ]
+KeepSuspects = Annotated[bool, flag("Let auto choose examples whose labels are likely wrong too.")]
 Pairs = Annotated[
     int | None,
     whole("Pairs of short trainings that try what auto chose; 0 uses it untried.", low=0),
@@ -122,6 +123,7 @@ class Request:
     pairs: int | None  # pairs of trainings of the veto; None if auto decides, 0 for none
     earlier: tuple[float, ...]  # differences of candidate and random in the pilot of a plan
     pilot: Plan | None  # that plan
+    keep_suspects: bool  # whether likely wrong labels may be chosen
     match_iterations: float
     recipe: Recipe
     seeds: int
@@ -208,7 +210,17 @@ def request_of(asked: VerbRequest) -> Request:
     return request
 
 
-TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed", "signals", "match_iterations")  # unchanged
+TAKEN = (  # unchanged
+    "source",
+    "keep",
+    "tolerance",
+    "model",
+    "recipe",
+    "seed",
+    "signals",
+    "keep_suspects",
+    "match_iterations",
+)
 
 
 def _fits(source: Source, signals: Signals) -> None:
