@@ -98,7 +98,9 @@ def drift(
             chance = min(1.0, _kolmogorov(apart, len(mine), len(theirs)) * len(names))
             if chance < LEVEL and apart >= EFFECT:
                 middle = [float(np.median(values[:, place])) for values in (mine, theirs)]
-                words = f"median {middle[0]:.4g} in training, {middle[1]:.4g} in test; distributions differ by {apart:.2f}"
+                words = (
+                    f"median {middle[0]:.4g} in training, {middle[1]:.4g} in test; distributions differ by {apart:.2f}"
+                )
                 found.append(Finding("drift", 1 - chance, words, subject=name))
     if embeddings is not None and test_embeddings is not None:
         found += _told_apart(source, test, np.asanyarray(embeddings), np.asanyarray(test_embeddings), seed)
@@ -163,7 +165,9 @@ def _apart(a: NDArray[Any], b: NDArray[Any]) -> float:
     """The largest difference of two empirical distribution functions."""
     a, b = np.sort(a), np.sort(b)
     every = np.concatenate([a, b])
-    return float(np.abs(np.searchsorted(a, every, "right") / a.size - np.searchsorted(b, every, "right") / b.size).max())
+    return float(
+        np.abs(np.searchsorted(a, every, "right") / a.size - np.searchsorted(b, every, "right") / b.size).max()
+    )
 
 
 def _kolmogorov(apart: float, n: int, m: int) -> float:
@@ -193,9 +197,7 @@ def _class_drift(source: Source, test: Source) -> Iterator[Finding]:
             yield Finding("drift", 1 - chance, words, subject=name)
 
 
-def _told_apart(
-    source: Source, test: Source, mine: NDArray[Any], theirs: NDArray[Any], seed: int
-) -> Iterator[Finding]:
+def _told_apart(source: Source, test: Source, mine: NDArray[Any], theirs: NDArray[Any], seed: int) -> Iterator[Finding]:
     """Whether a linear classifier tells training from test embeddings."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
@@ -223,5 +225,7 @@ def _told_apart(
     noise = math.sqrt((2 * size + 1) / (12 * size * size))  # of the area if there is no difference
     chance = math.erfc((area - 0.5) / noise / math.sqrt(2)) / 2
     if chance < LEVEL and area >= 0.5 + EFFECT / 2:
-        words = f"a linear classifier tells training from test examples: area under the curve {area:.2f} instead of 0.50"
+        words = (
+            f"a linear classifier tells training from test examples: area under the curve {area:.2f} instead of 0.50"
+        )
         yield Finding("drift", 1 - chance, words, subject="embeddings")
