@@ -25,13 +25,10 @@ issues = wn.check(data, ids=ids, model="mlp", recipe=wn.Recipe(epochs=8), out="c
 print(issues.summary())
 print(issues.table("label", limit=5))
 
-flagged = set(issues.table("label", limit=len(turned)).to_pandas()["id"])
-hits = len(flagged & set(names[turned]))
-print(
-    f"of the {len(turned)} labels most likely wrong, {hits} were turned; by chance it would be {len(turned) / 21:.1f}"
-)
+first = issues.of("label")["id"][: len(turned)]
+hits, by_chance = np.isin(first, names[turned]).sum(), len(turned) ** 2 / len(ids)
+print(f"of the {len(turned)} labels most likely wrong, {hits} were turned; by chance it would be {by_chance:.1f}")
 
 # A person looked at the first and says that it is right: it stays, and the rest is estimated again.
-first = issues.table("label", limit=1)[0]["id"]
-again = wn.check(data, ids=ids, model="mlp", recipe=wn.Recipe(epochs=8), marks={first: "refused"}, out="again")
-print(f"to train on: {again.clean()}; {first} among them: {first in again.clean().ids}")
+again = wn.check(data, ids=ids, model="mlp", recipe=wn.Recipe(epochs=8), marks={first[0]: "refused"}, out="again")
+print(f"to train on: {again.clean()}; {first[0]} among them: {first[0] in again.clean().ids}")

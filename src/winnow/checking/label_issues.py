@@ -100,7 +100,9 @@ def label_issues(
         )
         for at in np.flatnonzero(ambiguous)
     ]
-    return LabelIssues(ranking, claimed, _rate(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names)))
+    return LabelIssues(
+        ranking, claimed, _rate(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
+    )
 
 
 def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:

@@ -69,6 +69,13 @@ class Veto:
     epochs: int
     held_out: int
     soft: bool = True  # whether both had soft targets
+    earlier: int = 0  # how many of the differences are from the pilot of a plan
+
+    def joined(self, earlier: tuple[float, ...]) -> Veto | None:
+        """The same with differences from a pilot before its own; None if their means have different signs."""
+        if (math.fsum(earlier) > 0) != (math.fsum(self.differences) > 0):
+            return None
+        return replace(self, differences=(*earlier, *self.differences), earlier=len(earlier))
 
     @property
     def interval(self) -> Interval:
@@ -88,7 +95,8 @@ class Veto:
         scale, unit = (100.0, " points") if metric == "accuracy" else (1.0, " of R2")
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
         found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
-        pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs)"
+        own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""
+        pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs{own})"
         if not self.holds:
             return f"{found} {pairs}; {_random_instead(self.soft)}"
         return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")
@@ -111,6 +119,7 @@ class Veto:
             "candidate_metric": self.candidate,
             "random_metric": self.random,
             "pairs": len(self.differences),
+            "pairs_from_plan": self.earlier,
             "epochs": self.epochs,
             "held_out": self.held_out,
             "holds": self.holds,

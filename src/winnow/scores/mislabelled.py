@@ -100,7 +100,10 @@ class LabelEvidence:
 
 
 @registry.score(
-    needs={"margins", "predictions"}, paper="winnow", tasks=("classification",), cost=registry.Cost("n classes", memory=4)
+    needs={"margins", "predictions"},
+    paper="winnow",
+    tasks=("classification",),
+    cost=registry.Cost("n classes", memory=4),
 )
 def mislabelled(signals: Signals) -> NDArray[np.float64]:
     """Probability that the label is wrong.

@@ -199,8 +199,8 @@ class DynamicSampler:
 
         self._outstanding = 0
         self._pending.append((where, losses.detach().to(torch.float32, copy=True)))
-        weights = torch.from_numpy(self._plan.weights[where]).to(losses)
-        return (losses * weights).sum() / (self.batch or where.size)
+        weights = torch.from_numpy(self._plan.weights[where] / np.float32(self.batch or where.size)).to(losses)
+        return (losses * weights).sum()
 
     def _weighed(self, losses: torch.Tensor, positions: Any) -> NDArray[np.int64]:
         if not hasattr(losses, "detach") or losses.ndim != 1 or not len(losses):
@@ -235,11 +235,17 @@ class DynamicSampler:
         self._fresh = np.divide(total[0], total[1], out=np.full_like(self._fresh, np.nan), where=total[1] > 0)
 
     def _flush(self) -> None:
-        for where, losses in self._pending:
-            self._fresh[where] = losses.cpu().numpy()
-            if not np.isfinite(self._fresh[where]).all():
-                first = where[np.argmin(np.isfinite(self._fresh[where]))]
-                raise DivergedError(f"the loss of position {first} is NaN or infinite; lower the learning rate.")
+        if not self._pending:
+            return
+        import torch
+
+        where = np.concatenate([positions for positions, _ in self._pending])
+        losses = torch.cat([part for _, part in self._pending]).cpu().numpy()  # one copy from a GPU, not one per batch
+        finite = np.isfinite(losses)
+        if not finite.all():
+            first = where[np.argmin(finite)]
+            raise DivergedError(f"the loss of position {first} is NaN or infinite; lower the learning rate.")
+        self._fresh[where] = losses  # of a position that comes twice, the last counts
         self._pending.clear()
 
     def _next(self) -> EpochPlan:
