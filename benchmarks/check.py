@@ -17,7 +17,7 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,9 @@ def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
     }
 
 
-def cell(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace, python: Path) -> dict[str, Any]:
+def cell(
+    truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace, python: Path
+) -> dict[str, Any]:
     """Every method on one data set with one kind of errors."""
     source = noisy(truth, kind, rate, seed)
     wrong = np.asarray(source.labels) != np.asarray(truth.labels)
@@ -140,9 +142,7 @@ def cell(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Na
     flagged = {name: one["flagged"] for name, one in ours.items()}
     flagged |= {"cleanlab": theirs["flagged"], "oracle": best > 0.5}
     return {
-        "ap": {
-            name: judging.average_precision(wrong, one) for name, one in {**suspicion, "oracle": best}.items()
-        },
+        "ap": {name: judging.average_precision(wrong, one) for name, one in {**suspicion, "oracle": best}.items()},
         "f1": {name: judging.f1(wrong, one) for name, one in flagged.items()},
         "flagged": {name: float(one.mean()) for name, one in flagged.items()},
         "truth": float(wrong.mean()),
@@ -187,6 +187,11 @@ def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dic
     }
 
 
+def _once(make: Callable[..., dict[str, Any]], *settings: Any) -> Callable[[int], dict[str, Any]]:
+    """For the shelf: the seed is among the settings, not drawn by the shelf."""
+    return lambda _: make(*settings)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="run directory")
@@ -212,14 +217,14 @@ def main() -> None:
             for seed in range(asked.seeds):
                 said = {"data": name, "kind": kind, "rate": rate, "seed": seed}
                 sizes = {"examples": asked.examples, "epochs": asked.epochs}
-                made = shelf.keep("cells", {**said, **sizes}, lambda _: cell(truth, kind, rate, seed, asked, python))
+                made = shelf.keep("cells", {**said, **sizes}, _once(cell, truth, kind, rate, seed, asked, python))
                 cells.append({**said, **made})
                 shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
                 print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
         for kind, rate in (("human", 0.2), ("human", 0.0)) if asked.train else ():
             said = {"data": name, "kind": kind, "rate": rate}
             sizes = {"examples": asked.examples, "epochs": asked.epochs}
-            made = shelf.keep("trainings", {**said, **sizes}, lambda _: trained(name, kind, rate, asked))
+            made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, asked))
             trainings.append({**said, **made})
             print(f"{name}, {kind} {rate:g}: {made}", flush=True)
     publish(cells, trainings, asked)

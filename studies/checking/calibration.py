@@ -13,8 +13,8 @@ set and kind of errors, the four numbers that the share of wrong labels follows 
   with the share estimated by weights that were fitted without the data set.
 
 Figures are for data sets left out, except that the slope was chosen on all ten. They are of development data: the form
-of the combination (which numbers, which evidence) was found on the same sets, so they are too good. `benchmarks/check.py`
-reports on others. The constants in the library come from a run over all ten sets by a prototype with the same
+of the combination (which numbers, which evidence) was found on the same sets, so they are too good.
+`benchmarks/check.py` reports on others. The constants in the library come from a run over all ten sets by a prototype with the same
 formulas; it drew its folds and its seeds in other ways, so a run of this module agrees with them only roughly.
 """
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,11 @@ def report(cells: list[dict[str, Any]], variant: str) -> list[str]:
     parts = {"uniform and pairs": seen, "like people": human}
     return [
         f"{variant}: SLOPE {slope:g}, SPREAD {spread:.2f}, SHARE_OF ({', '.join(f'{one:.2f}' for one in constants)})",
-        *(f"  average precision, {word}: {np.mean(np.array(ap)[some]):.3f}" for word, some in parts.items() if some.any()),
+        *(
+            f"  average precision, {word}: {np.mean(np.array(ap)[some]):.3f}"
+            for word, some in parts.items()
+            if some.any()
+        ),
         f"  F1 of what is flagged, as a share of the oracle's: {ratio(cells, variant, estimates, slope):.2f}",
         f"  share within a third of the truth or 4 points: {near[~human].mean():.0%} of sets without errors like those "
         f"of people, {near.mean():.0%} of all",
@@ -158,7 +163,8 @@ def main() -> None:
         truth = development(name, limit)
         for kind, rate in NOISE:
             said = {"data": name, "kind": kind, "rate": rate, "epochs": epochs, "examples": len(truth)}
-            cells.append({**said, **shelf.keep("cells", said, lambda _: numbers(truth, kind, rate, epochs))})
+            make = partial(numbers, truth, kind, rate, epochs)
+            cells.append({**said, **shelf.keep("cells", said, lambda _, make=make: make())})
     print("\n".join(line for variant in COLUMNS for line in report(cells, variant)))
 
 

@@ -22,7 +22,15 @@ DEVELOPMENT = {  # how many examples of each
     "texture": 2000,
     "magic": 2500,
 }
-NOISE = (("human", 0.2), ("uniform", 0.2), ("pair", 0.2), ("uniform", 0.05), ("uniform", 0.0), ("human", 0.1), ("uniform", 0.4))
+NOISE = (
+    ("human", 0.2),
+    ("uniform", 0.2),
+    ("pair", 0.2),
+    ("uniform", 0.05),
+    ("uniform", 0.0),
+    ("human", 0.1),
+    ("uniform", 0.4),
+)
 
 
 def development(name: str, limit: int | None = None) -> wn.Source:

@@ -1,4 +1,4 @@
-"""How well wrong labels were found: average precision, what is flagged, reliability, and a stack that knows the truth."""
+"""How well wrong labels were found: average precision, F1, reliability, and a stack that knows the truth."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Wrong labels that are planted: uniform, by pairs of classes, and like those of people.
 
 Errors like those of people are where a picture really looks like another class. They are made by a logistic regression
-that was trained on a tenth of the data with the true labels: its most likely wrong class, for those examples where it is
-surest of that class. It is always drawn with seed 0, so these errors are the same for every seed of a study. Nothing
+that was trained on a tenth of the data with the true labels: its most likely wrong class, for those examples where it
+is surest of that class. It is always drawn with seed 0, so these errors are the same for every seed of a study. Nothing
 that is judged may use this model.
 """
 

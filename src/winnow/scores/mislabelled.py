@@ -34,7 +34,16 @@ from ..core.seeds import drawn_first
 from .arithmetic import labels_of
 from .aum import aum
 
-__all__ = ["LabelEvidence", "against_label", "at_share", "class_probabilities", "label_evidence", "mislabelled", "neighbour_votes", "share_numbers"]
+__all__ = [
+    "LabelEvidence",
+    "against_label",
+    "at_share",
+    "class_probabilities",
+    "label_evidence",
+    "mislabelled",
+    "neighbour_votes",
+    "share_numbers",
+]
 
 Floats = NDArray[np.float64]
 
@@ -101,6 +110,7 @@ class LabelEvidence:
 
 @registry.score(
     needs={"margins", "predictions"},
+    uses={"oof", "embeddings"},
     paper="winnow",
     tasks=("classification",),
     cost=registry.Cost("n classes", memory=4),
