@@ -30,8 +30,8 @@ def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Na
     largest = max(one["examples"] for one in cells)
     made = (
         f"Made {datetime.date.today()} by `python benchmarks/check.py --data {' '.join(asked.data)} "
-        f"--seeds {asked.seeds} --examples {asked.examples} --epochs {asked.epochs}{' --train' if asked.train else ''}`: up to {largest:,} "
-        f"examples, {asked.epochs} epochs, {asked.seeds} {'seed' if asked.seeds == 1 else 'seeds'}; {os.cpu_count()} "
+        f"--seeds {asked.seeds} --examples {asked.examples} --epochs {asked.epochs}"
+        f"{' --train' if asked.train else ''}`: up to {largest:,} examples, {asked.epochs} epochs, {asked.seeds} {'seed' if asked.seeds == 1 else 'seeds'}; {os.cpu_count()} "
         f"cores, {processor()}, one thread."
     )
     text = "\n\n".join(

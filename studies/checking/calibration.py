@@ -14,8 +14,9 @@ set and kind of errors, the four numbers that the share of wrong labels follows 
 
 Figures are for data sets left out, except that the slope was chosen on all ten. They are of development data: the form
 of the combination (which numbers, which evidence) was found on the same sets, so they are too good.
-`benchmarks/check.py` reports on others. The constants in the library come from a run over all ten sets by a prototype with the same
-formulas; it drew its folds and its seeds in other ways, so a run of this module agrees with them only roughly.
+`benchmarks/check.py` reports on others. The constants in the library come from a run over all ten sets by a prototype
+with the same formulas; it drew its folds and its seeds in other ways, so a run of this module agrees with them only
+roughly.
 """
 
 from __future__ import annotations
