@@ -1,10 +1,10 @@
 """Outliers: examples far from all others, and images that show nothing.
 
 How far out an example is: its distance from its neighbours over theirs from their own, about 1 in a crowd, whatever
-its density. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log ratio is taken
-as exponential, with the slope between the 90 and 99 % quantiles, which a few outliers do not move. If S is the share of
-clean examples beyond a ratio by that tail, and `STRAY` the share of outliers assumed beforehand, the probability is
-1 / (1 + S / STRAY).
+its density. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log ratio is
+taken as exponential, with the slope between the 90 and 99 % quantiles, which a few outliers do not move. If S is the
+share of clean examples beyond a ratio by that tail, and `STRAY` the share of outliers assumed beforehand, the
+probability is 1 / (1 + S / STRAY).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .near_pairs import checks_rows, pictured
 __all__ = ["outliers"]
 
 NEIGHBOURS = 10
+RECALL = 0.8  # in large sets; a neighbour a little farther changes the mean distance little
 STRAY = 0.0005
 LEAST = 0.5  # the least probability that is reported
 FEWEST = 100  # examples; fewer do not say what is usual
@@ -73,7 +74,7 @@ def outliers(source: Source, embeddings: ArrayLike | None = None, *, seed: int =
 
 def far_out(rows: ArrayLike, *, ids: ArrayLike | None = None, seed: int = 0) -> NDArray[np.float64]:
     """The mean distance to an example's neighbours over the median of those of its neighbours."""
-    found = nearest(rows, min(NEIGHBOURS, len(np.asanyarray(rows)) - 1), ids=ids, seed=seed)
+    found = nearest(rows, min(NEIGHBOURS, len(np.asanyarray(rows)) - 1), ids=ids, seed=seed, recall=RECALL)
     own = found.distances.mean(axis=1, dtype=np.float64)
     least = max(float(np.median(own)) * 1e-2, 1e-12)  # among copies everything would be infinitely far out
     theirs = np.empty(own.size)

@@ -3,7 +3,8 @@
 Up to `EXACT` rows every row is compared with every other one. Above, rows are put into clusters (an inverted file of
 faiss) and a row is compared with those of a few clusters, the probes. Searching the own cluster alone would miss many
 neighbours, so a sample of rows, drawn by id, is also searched exactly, and the number of probes doubles until the lower
-confidence bound of the recall is at least .99.
+confidence bound of the recall is at least .99. In many dimensions that takes most of the clusters. Whoever needs only
+those neighbours that are much closer than usual, such as copies, can ask for that (`closer`), which takes a few.
 
 Rows are worked on in the order of their ids, so the order in which they are given plays no part. Distances of what was
 found are computed anew from the differences, because faiss subtracts large numbers: copies have distance 0.
@@ -50,7 +51,8 @@ class Neighbours:
     distances
         Euclidean distances: n x k.
     recall
-        What share of the true neighbours is here, at least (with 99 % confidence); 1 if the search was exact.
+        What share of the true neighbours (if `closer` was given, of those) is here, at least, with 99 % confidence; 1 if
+        the search was exact.
     probes
         How many clusters were searched per row; 0 if the search was exact.
     measured
@@ -73,6 +75,7 @@ def nearest(
     seed: int = 0,
     exact: int = EXACT,
     recall: float = RECALL,
+    closer: float | None = None,
 ) -> Neighbours:
     """Find the k nearest rows of each row, leaving out the row itself.
 
@@ -92,6 +95,9 @@ def nearest(
         Up to how many rows every pair is compared.
     recall
         The recall that is certified above that.
+    closer
+        If given, the recall is that of neighbours at this fraction of the distance of the k-th: each row of the sample is
+        searched for from a point on the way to its k-th neighbour. If not given, that of all k neighbours.
 
     Returns
     -------
@@ -113,7 +119,9 @@ def nearest(
         return Neighbours(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32))
     if index.size > exact:
         index.cluster()
-        index.certify(min(count, 10), checks.number("recall", owner, recall, low=0, high=1, open_high=True))
+        wanted = checks.number("recall", owner, recall, low=0, high=1, open_high=True)
+        near = None if closer is None else checks.number("closer", owner, closer, low=0, high=1)
+        index.certify(min(count, 10), wanted, near)
     else:
         index.fill()
     positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
@@ -240,16 +248,23 @@ class _Index:
             self.faiss.add(part)
         self.slack = 1e-5 * largest  # what rounding may add to a squared distance
 
-    def certify(self, k: int, wanted: float) -> None:
+    def certify(self, k: int, wanted: float, closer: float | None = None) -> None:
         """Raise the number of probes until the bound of the recall on a sample is high enough."""
         chosen = np.sort(drawn_first(self.seed, ("neighbours", "recall"), self.ids[self.order], SAMPLE))
         rows = self.at(chosen)
-        reach = self._exact(rows, chosen, k)
+        reach, last = self._exact(rows, chosen, k)
+        moved = rows if closer is None else np.float32(1 - closer) * rows + np.float32(closer) * self.at(last)
         probes = 1
         while True:
             self.faiss.nprobe = self.probes = min(probes, self.faiss.nlist)
-            _, apart = self.search(rows, k, chosen)
-            share = (apart <= reach[:, None] * (1 + 1e-5)).mean(axis=1)
+            if closer is None:
+                _, apart = self.search(rows, k, chosen)
+                share = (apart <= reach[:, None] * (1 + 1e-5)).mean(axis=1)
+            else:
+                found, apart = self.search(moved, k, None)
+                to_itself = np.sqrt(np.square(moved - rows).sum(axis=1))
+                # among copies, any of them will do
+                share = ((found == chosen[:, None]) | (apart[:, -1:] <= to_itself[:, None])).any(axis=1)
             self.measured[self.probes] = float(share.mean())
             self.bound = _lower(float(share.mean()), share.size)
             if self.bound >= wanted or self.probes == self.faiss.nlist:
@@ -258,17 +273,22 @@ class _Index:
         if self.probes == self.faiss.nlist:
             self.bound = 1.0
 
-    def _exact(self, rows: Rows, chosen: NDArray[np.int64], k: int) -> Rows:
-        """Distance of the k-th other row, by comparing with all."""
+    def _exact(self, rows: Rows, chosen: NDArray[np.int64], k: int) -> tuple[Rows, NDArray[np.int64]]:
+        """Distance and place of the k-th other row, by comparing with all."""
         best = np.full((len(rows), k), np.inf, dtype=np.float32)
+        places = np.zeros((len(rows), k), dtype=np.int64)
         squares = np.square(rows).sum(axis=1)
         for start in range(0, self.size, BLOCK):
             part = self.part(slice(start, start + BLOCK))
             apart = squares[:, None] + np.square(part).sum(axis=1) - 2 * rows @ part.T
             here = (chosen >= start) & (chosen < start + len(part))
             apart[np.flatnonzero(here), chosen[here] - start] = np.inf
-            best = np.partition(np.concatenate([best, apart], axis=1), k - 1, axis=1)[:, :k]
-        return np.sqrt(np.maximum(best.max(axis=1), 0.0) + self.slack)
+            first = np.argpartition(apart, min(k, apart.shape[1]) - 1, axis=1)[:, :k]
+            apart = np.concatenate([best, np.take_along_axis(apart, first, 1)], axis=1)
+            known = np.concatenate([places, first + start], axis=1)
+            order = np.argsort(apart, axis=1, kind="stable")[:, :k]
+            best, places = np.take_along_axis(apart, order, 1), np.take_along_axis(known, order, 1)
+        return np.sqrt(np.maximum(best[:, -1], 0.0) + self.slack), places[:, -1]
 
     def search(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
         """Places (in the order of ids) and distances of the k nearest, without the rows' own places if given."""
