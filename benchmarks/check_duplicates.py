@@ -167,9 +167,8 @@ def searched(values: NDArray[Any], originals: NDArray[np.int64]) -> str:
         share = np.mean(
             [one in found.positions[copy] for copy, one in zip(copies[there], originals[there], strict=True)]
         )
-        out.append(
-            f"{found.probes:3d} probe(s): {1 - found.measured[found.probes]:6.1%} {1 - every_share:6.1%} {1 - share:6.1%}"
-        )
+        missed = (1 - one for one in (found.measured[found.probes], every_share, share))
+        out.append(f"{found.probes:3d} probe(s): " + " ".join(f"{one:6.1%}" for one in missed))
     return "   ".join(out)
 
 

@@ -212,7 +212,7 @@ def _unique(found: list[Pairs]) -> Pairs:
     pairs = np.sort(np.concatenate(both), axis=1)
     keys = np.unique(pairs[:, 0] * len(found[0]) + pairs[:, 1])
     out = np.stack([keys // len(found[0]), keys % len(found[0])], axis=1)
-    return out[out[:, 0] != out[:, 1]]
+    return np.asarray(out[out[:, 0] != out[:, 1]])
 
 
 def _sorted(

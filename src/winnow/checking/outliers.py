@@ -80,7 +80,7 @@ def far_out(rows: ArrayLike, *, ids: ArrayLike | None = None, seed: int = 0) -> 
     theirs = np.empty(own.size)
     for start in range(0, own.size, 65_536):
         theirs[start : start + 65_536] = np.median(own[found.positions[start : start + 65_536]], axis=1)
-    return np.maximum(own, least) / np.maximum(theirs, least)
+    return np.asarray(np.maximum(own, least) / np.maximum(theirs, least))
 
 
 def tail_probability(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,16 +102,18 @@ def _coarse(source: Source) -> NDArray[np.float32]:
             small = torch.nn.functional.adaptive_avg_pool2d(torch.nan_to_num(x), (8, 8))
             parts.append(small.flatten(1).numpy())
         return np.concatenate(parts)
-    values = source.read(np.arange(len(source))).reshape(len(source), -1).astype(np.float64)
-    values = np.where(np.isfinite(values), values, np.nan)
-    with np.errstate(invalid="ignore"):
-        centre = np.nan_to_num(np.nanmedian(values, axis=0))
-        values = np.where(np.isnan(values), centre, values) - centre
-    spread = 1.4826 * np.median(np.abs(values), axis=0)
-    spread = np.where(spread > 0, spread, values.std(axis=0))  # mostly one value
-    # a long tail counts by its logarithm
-    scaled = np.arcsinh(np.divide(values, spread, out=np.zeros_like(values), where=spread > 0))
-    return scaled.astype(np.float32)
+    rows = source.read(np.arange(len(source))).reshape(len(source), -1)
+    out = np.zeros(rows.shape, dtype=np.float32)
+    for place in range(rows.shape[1]):  # one column at a time: a table may fill the memory
+        column = rows[:, place].astype(np.float64)
+        good = np.isfinite(column)
+        if not good.any():
+            continue
+        column = np.where(good, column - np.median(column[good]), 0.0)
+        spread = 1.4826 * float(np.median(np.abs(column))) or float(column.std())  # the second if mostly one value
+        if spread > 0:
+            out[:, place] = np.arcsinh(column / spread)  # a long tail counts by its logarithm
+    return out
 
 
 def _blank(source: Source) -> list[Finding]:
