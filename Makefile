@@ -68,8 +68,8 @@ winning: setup  ## is the default worth using? all data sets, several hours, goe
 perceptron: setup  ## the perceptron study of the docs: theory against simulated students, ten minutes
 	$(BIN)/python -m studies.perceptron --out runs/perceptron
 
-planning: setup  ## what winnow plan forecasts of the pruning study, and by how much it misses
-	$(BIN)/python -m studies.planning --out runs/planning
+planning: setup  ## what winnow plan forecasts and advises on four data sets, and by how much it misses
+	$(BIN)/python -m studies.winning.plan_check --out runs/planning
 
 lpntk: setup  ## the lpNTK study of the docs: MNIST and Fashion-MNIST, about an hour and a half of one core
 	$(BIN)/python -m studies.lpntk --out runs/lpntk

@@ -1,9 +1,10 @@
-"""What a DynamicSampler costs: its own time in an epoch of LeNet-5, and per epoch at a million examples.
+"""What a DynamicSampler costs: its own time in an epoch of LeNet-5 and of an MLP, and per epoch at a million examples.
 
     python benchmarks/dynamic_sampler.py [--examples 10000] [--repeats 5]
 
 The sampler's own calls (the next batch, `weigh` less the mean it replaces) are timed inside real epochs on one thread,
-so that a slow minute of the machine slows both. `prune=0` visits everything, so the epochs are as long as plain ones.
+in the processor's time; epochs of all settings alternate. `prune=0` visits everything, so the epochs are as long as
+plain ones; `prune=0.5`, the default, plans for all examples and visits half of them.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ import winnow as wn
 def epoch(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, smp: wn.DynamicSampler) -> tuple[float, float]:
     """Train one epoch; the seconds of all of it, and those inside the sampler beyond a plain shuffle's mean."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    begin, own = time.perf_counter(), 0.0
+    begin, own = time.process_time(), 0.0
     batches = iter(smp)
     while True:
-        start = time.perf_counter()
+        start = time.process_time()
         positions = next(batches, None)
-        own += time.perf_counter() - start
+        own += time.process_time() - start
         if positions is None:
-            return time.perf_counter() - begin, own
+            return time.process_time() - begin, own
         where = torch.from_numpy(positions)
         losses = functional.cross_entropy(model(x[where]), y[where], reduction="none")
-        start = time.perf_counter()
+        start = time.process_time()
         losses.mean()
-        middle = time.perf_counter()
+        middle = time.process_time()
         loss = smp.weigh(losses)
-        own += (time.perf_counter() - middle) - (middle - start)
+        own += (time.process_time() - middle) - (middle - start)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -53,17 +54,32 @@ def main() -> None:
     print(f"{datetime.date.today()}; {os.cpu_count()} cores, {processor()}; torch {torch.__version__}, 1 thread")
     made = torch.Generator().manual_seed(0)
     x, y = torch.rand(options.examples, 1, 28, 28, generator=made), torch.arange(options.examples) % 10
-    smp = wn.DynamicSampler(len(x), prune=0.0, epochs=100, batch=128)
-    times = np.array([epoch(wn.models.build("lenet5", classes=10), x, y, smp) for _ in range(options.repeats + 1)][1:])
-    share = np.median(times[:, 1] / times[:, 0])
-    print(f"LeNet-5, {len(x):,} examples: an epoch {np.median(times[:, 0]):.3f} s, of it the sampler {share:.2%}")
+    arms = {
+        (name, prune): (
+            wn.models.build(name, classes=10),
+            wn.DynamicSampler(len(x), prune=prune, epochs=100, batch=128),
+        )
+        for name in ("lenet5", "mlp")
+        for prune in (0.0, 0.5)
+    }
+    found: dict[tuple[str, float], list[tuple[float, float]]] = {arm: [] for arm in arms}
+    for _ in range(options.repeats + 2):
+        for arm, (model, smp) in arms.items():
+            found[arm].append(epoch(model, x, y, smp))
+    for (name, prune), rows in found.items():
+        times = np.array(rows[2:])  # the first epoch has no losses to plan by, the second warms up
+        share = np.median(times[:, 1] / times[:, 0])
+        print(
+            f"{name}, {len(x):,} examples, prune={prune:g}: an epoch {np.median(times[:, 0]):.3f} s, "
+            f"of it the sampler {1e3 * np.median(times[:, 1]):.1f} ms, {share:.2%}"
+        )
     large = wn.DynamicSampler(10**6, epochs=100, batch=1024)
     losses = torch.rand(10**6, generator=made)
     for positions in large:
         large.weigh(losses[torch.from_numpy(positions)])
-    start = time.perf_counter()
+    start = time.process_time()
     len(large)
-    print(f"a million examples: planning an epoch {time.perf_counter() - start:.3f} s")
+    print(f"a million examples: planning an epoch {time.process_time() - start:.3f} s")
 
 
 if __name__ == "__main__":

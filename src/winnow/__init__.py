@@ -22,6 +22,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from . import models
     from .artefacts import Issues, Scores, Signals, Source, Study, Subset
+    from .checking.check import check
     from .core import errors
     from .engines import Local
     from .evaluation.evaluate import evaluate
@@ -58,6 +59,7 @@ _HOMES = {
     "Source": "artefacts:Source",
     "Study": "artefacts:Study",
     "Subset": "artefacts:Subset",
+    "check": "checking.check:check",
     "embed": "signals.embed:embed",
     "errors": "core.errors",
     "evaluate": "evaluation.evaluate:evaluate",
@@ -97,6 +99,7 @@ __all__ = [
     "Source",
     "Study",
     "Subset",
+    "check",
     "embed",
     "errors",
     "evaluate",

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:score .* is unreliable here")
 Winnow = Callable[..., Said]
 SHORT = ["--model", "mlp", "--epochs", "4", "--batch", "32", "--workers", "1", "--limit", "80"]
 COMMANDS = (
+    "check",
     "prune",
     "plan",
     "observe",
@@ -133,7 +134,7 @@ def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_p
 
 def test_prune_prints_json_that_a_program_can_read(winnow: Winnow, tmp_path: Path) -> None:
     command = ["prune", "digits", *SHORT, "--keep", 0.25, "--seeds", 2, "--proof-seeds", 1, "--out", tmp_path / "run"]
-    said = winnow(*command, "--set", "rounds=10", "--json")
+    said = winnow(*command, "--set", "rounds=10", "--repeated", "--json")
     assert said.code == 0
     found = said.json
     assert found["kept"] == 20
@@ -143,9 +144,11 @@ def test_prune_prints_json_that_a_program_can_read(winnow: Winnow, tmp_path: Pat
     assert [row["arm"] for row in found["table"]] == [
         "full",
         "everything@0.25",
+        "repeated random@0.25",
         "random@0.25",
         "medoids@0.25",
         "soft everything@0.25",
+        "soft repeated random@0.25",
         "soft random@0.25",
     ]
     assert found["ledger"][0]["arm"] == "medoids@0.25"

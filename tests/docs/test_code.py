@@ -128,8 +128,15 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
+def test_the_check_of_the_readme(tmp_path: Path) -> None:
+    code, *_ = blocks("README.md")
+    assert "digits: 1,438 examples checked." in run(code, tmp_path)
+    for name in ("issues.parquet", "issues.csv", "check.html"):
+        assert (tmp_path / "runs" / "check" / name).exists()
+
+
 def test_the_experiment_of_the_readme(tmp_path: Path) -> None:
-    code, _ = blocks("README.md")
+    _, code, _ = blocks("README.md")
     assert 15 <= len(code.splitlines()) <= 30
     said = run(code, tmp_path)
     for arm in ("full", "random@0.5", "el2n-hard", "forgetting-hard", "aum-strata"):
@@ -139,7 +146,7 @@ def test_the_experiment_of_the_readme(tmp_path: Path) -> None:
 
 
 def test_the_own_loop_of_the_readme(tmp_path: Path) -> None:
-    _, code = blocks("README.md")
+    *_, code = blocks("README.md")
     said = run(f"{code}\nprint(len(subset), sum(len(batch[0]) for batch in smaller), len(dataset))\n", tmp_path)
     kept, drawn, whole = map(int, said.split())
     assert kept == drawn == round(whole / 2)

@@ -144,6 +144,7 @@ REFUSALS: list[tuple[str, Callable[[], object], str]] = [
         lambda: study_of({}, FOREST, match_iterations=1.0),
         "match_iterations of evaluate is for networks",
     ),
+    ("parts drawn for each epoch", lambda: study_of({}, FOREST, repeated=True), "repeated of evaluate is for networks"),
     (
         "weights that fit does not take",
         lambda: study_of({"w": HEAVY}, KNeighborsClassifier()),

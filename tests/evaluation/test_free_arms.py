@@ -51,6 +51,47 @@ def test_full_is_everything_where_it_takes_the_same_steps(factor: float, names: 
     assert study.verdict("mine").best == names[-2]
 
 
+def test_repeated_random_is_redrawn_for_each_epoch_and_takes_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from winnow.evaluation import retrain as trainings
+
+    epochs: list[set[int]] = []
+    real = trainings.train
+
+    def spy(*given: Any, **options: Any) -> Any:
+        if "part" not in options:
+            return real(*given, **options)
+        seen: list[int] = []
+        return real(
+            *given,
+            **options,
+            after_batch=lambda where, _: seen.extend(where.tolist()),
+            after_epoch=lambda *_: (epochs.append(set(seen)), seen.clear()),
+        )
+
+    monkeypatch.setattr(trainings, "train", spy)
+    study = study_of({"mine": HALF}, repeated=True, seeds=1)
+    assert [arm.name for arm in study.arms] == ["full", "everything@0.5", "repeated random@0.5", "random@0.5", "mine"]
+    assert len(epochs) == QUICK.epochs
+    assert {len(part) for part in epochs} == {120}
+    assert epochs[0] != epochs[1]
+    arm = study.arm("repeated random@0.5")
+    assert (arm.kind, arm.size, arm.same_steps, arm.repeated) == ("everything", 240, 120, True)
+    assert study.of(arm.name)[0].iterations == study.of("mine")[0].iterations
+    assert arm.name in study.verdict("mine").against
+    (row,) = (row for row in study.table() if row["arm"] == "mine")
+    assert row["vs_same_steps"] == pytest.approx(study.versus("mine", "everything@0.5").centre)
+
+
+def test_repeated_random_also_with_soft_targets_and_beside_full_at_equal_steps(tmp_path: Path) -> None:
+    first = study_of({"mine": HALF}, seeds=1, out=tmp_path / "run")
+    study = study_of({"mine": HALF}, soft=SOFT, repeated=True, seeds=1, out=tmp_path / "run")
+    assert {"repeated random@0.5", "soft repeated random@0.5"} <= set(study.verdict("mine").against)
+    assert study.of("everything@0.5") == first.of("everything@0.5")  # extended, not trained again
+    assert Study.load(tmp_path / "run" / "study").arm("soft repeated random@0.5").repeated is True
+    matched = study_of({"mine": HALF}, repeated=True, match_iterations=1.0, seeds=1)
+    assert [arm.name for arm in matched.arms] == ["full", "repeated random@0.5", "random@0.5", "mine"]
+
+
 def test_soft_targets_of_a_subset_are_used_and_the_free_ones_get_its_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     from winnow.evaluation import retrain as trainings
 
@@ -123,6 +164,20 @@ def test_the_verdict_names_the_best_and_the_purpose(
     assert row["worse_than_random"] is (found[0] == "worse")
     assert row["pays_after"] == (None if found[0] == "worse" else 1)
     assert row["vs_same_steps"] == pytest.approx(0.90 - everything, abs=1e-9)
+
+
+def test_the_verdict_counts_repeated_random_among_the_free() -> None:
+    levels = {"full": 0.97, "everything@0.5": 0.85, "random@0.5": 0.80, "mine": 0.90}
+    study = made(levels)
+    repeated = Arm("repeated random@0.5", "everything", 100, 1.0, same_steps=50, repeated=True)
+    marks = packed([True] * 950 + [False] * 50, binary=True)
+    more = [Outcome(repeated.name, seed, "test", 0.95, 0.1, (), 9, 3.0, marks) for seed in range(5)]
+    study = replace(study, arms=(*study.arms, repeated), outcomes=(*study.outcomes, *more))
+    verdict = study.verdict("mine")
+    assert (verdict.best, verdict.less_compute) == (repeated.name, "worse")
+    assert "repeated random (a part of the same size, drawn anew for each epoch); the subset is" in verdict.sentence
+    (row,) = ledger(study)
+    assert row["vs_same_steps"] == pytest.approx(study.versus("mine", repeated.name).centre)
 
 
 def test_intervals_say_what_they_are_about_and_old_studies_hold_seeds_only() -> None:

@@ -14,7 +14,7 @@ from tests.signals.small import Counting, rows
 from winnow.artefacts import Source, Subset
 from winnow.core.run import Run
 from winnow.engines import Local
-from winnow.pruning.veto import FEWEST, Untried, Veto, can_be_tried, veto
+from winnow.pruning.veto import FEWEST, Untried, Veto, can_be_tried, extent, veto
 
 RECIPE = wn.Recipe(epochs=8, batch=16, lr=0.01)
 ONE = Local(workers=1)
@@ -41,6 +41,7 @@ def drawn(pool: np.ndarray) -> Any:
 
 def tried(candidate: Any, random: Any, source: Source, **options: Any) -> Veto:
     usual: dict[str, Any] = {
+        "keep": 0.6,
         "model": "mlp",
         "recipe": RECIPE,
         "match_iterations": 0.0,
@@ -93,6 +94,37 @@ def test_every_pair_holds_out_another_part_and_trains_on_none_of_it(monkeypatch:
     assert found.held_out == sum(len(held) for _, held, _ in seen) == 120
 
 
+def test_few_pairs_that_disagree_are_read_with_what_is_usual_and_pairs_that_agree_are_not() -> None:
+    def holds(*differences: float) -> bool:
+        return Veto("mine", differences, 0.9, 0.9, 1.0, 4, 100).holds
+
+    assert holds(-0.02, 0.02, -0.006)  # -0.2 points, give or take 2
+    assert not holds(-0.002, -0.0019, -0.0021)
+    assert not holds(-0.03, -0.01, -0.02)
+    assert holds(0.002, 0.0019, 0.0021)
+    assert (holds(-0.004), holds(-0.006)) == (True, False)  # a single pair counts as much as what is usual
+    close = Veto("mine", (-0.02, 0.02, -0.006), 0.9, 0.9, 1.0, 4, 100).sentence("accuracy")
+    assert close.endswith("(3 pairs of trainings of 4 epochs), too close to turn it down")
+
+
+@pytest.mark.parametrize(
+    ("n", "keep", "match", "expected"),
+    [
+        (100_000, 0.5, 0.0, (0.05, 3, 5)),  # 3 pairs at half length cost more than one training: no shorter
+        (10_000, 0.3, 0.0, (0.2, 3, 7)),
+        (10_000, 0.1, 0.0, (0.2, 3, 10)),
+        (1_000, 0.1, 0.0, (0.2, 5, 10)),  # small parts: more pairs, as they are cheap here
+        (1_000, 0.5, 0.0, (0.2, 3, 5)),
+        (1_000, 0.1, 1.0, (0.2, 3, 5)),
+    ],
+)
+def test_trainings_are_as_long_as_one_full_training_pays_for(
+    n: int, keep: float, match: float, expected: tuple[float, int, int]
+) -> None:
+    share, pairs, recipe = extent(n, keep, match, None, wn.Recipe(epochs=10))
+    assert (share, pairs, recipe.epochs) == expected
+
+
 def test_trainings_have_half_the_epochs_and_are_kept(tmp_path) -> None:
     source, right = half_wrong(200)
     arms = drawn(source.ids[right]), drawn(source.ids)
@@ -116,7 +148,7 @@ def test_auto_uses_what_holds_and_says_what_was_tried() -> None:
     assert about["veto"]["candidate"] == "medoids"
     assert about["veto"]["against"] == "random with the same soft targets"
     assert about["method"] == ("medoids" if about["veto"]["holds"] else "random")
-    assert about["why"].count("pairs of trainings of 3 epochs") == 1
+    assert about["why"].count("pairs of trainings of 4 epochs") == 1
 
 
 def test_auto_falls_back_to_random_if_nothing_is_gained(monkeypatch: pytest.MonkeyPatch) -> None:

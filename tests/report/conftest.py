@@ -8,7 +8,7 @@ import pytest
 from winnow.artefacts import Outcome, Scores, Source, Study, Subset
 from winnow.artefacts.study import Arm
 from winnow.core.files import write_json
-from winnow.explaining.pictures import make_gallery
+from winnow.report.pictures import make_gallery
 
 CLASSES = ("zero", "one", "two", "three")
 CHANGES = (-0.004, 0.003, 0.0, 0.002, -0.001)  # of the seeds, summing to zero

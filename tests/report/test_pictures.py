@@ -11,7 +11,7 @@ from PIL import Image
 from winnow.artefacts import Scores, Subset
 from winnow.artefacts.gallery import Gallery
 from winnow.core.errors import InputError, StoreError
-from winnow.explaining.pictures import make_gallery
+from winnow.report.pictures import make_gallery
 
 
 def scored(source):

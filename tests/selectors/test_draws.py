@@ -11,6 +11,7 @@ from scipy import stats
 from winnow.artefacts import Scores, Signals
 from winnow.core.errors import InputError
 from winnow.evaluation.arms import _draw
+from winnow.methods.influence.solver import Schedule, solve
 from winnow.selectors.select import select
 from winnow.signals.clusters import starting_rows
 from winnow.signals.ensemble import memberships
@@ -87,6 +88,27 @@ def test_an_example_more_moves_few_between_the_folds_of_an_ensemble() -> None:
     assert (before != after[:, :1000]).any(axis=0).sum() <= 9
     mixed = np.random.default_rng(0).permutation(1000)
     assert np.array_equal(memberships(ids[mixed], 10, 0), before[:, mixed])
+
+
+def test_swaps_of_the_influence_solver_follow_the_ids() -> None:
+    """Whole numbers, so that sums are exact and only the draws can differ."""
+    rng = np.random.default_rng(0)
+    rows, groups, ids = (
+        rng.integers(-9, 10, (200, 6)).astype(np.float32),
+        np.arange(200) % 2,
+        rng.permutation(9000)[:200],
+    )
+    mixed = rng.permutation(200)
+
+    def removed(where, names) -> set[int]:
+        cooling = Schedule(0.5, 0.01)
+        found = solve(rows[where], groups[where], np.array([40, 30]), 1, 5000, cooling, names)
+        assert found.accepted
+        return set(names[found.removed].tolist())
+
+    before = removed(np.arange(200), ids)
+    assert removed(mixed, ids[mixed]) == before
+    assert set(ids[np.isin(ids, list(before))].tolist()) != removed(np.arange(200), ids + 1)
 
 
 def test_centroids_start_in_proportion_to_the_squared_distance() -> None:

@@ -16,7 +16,6 @@ from winnow.artefacts.labelled_logits import DYNAMICS, first_averaged
 from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
 from winnow.engines import Local
 from winnow.signals.soft_targets import soft_targets
-from winnow.signals.suspects import suspects
 
 QUICK = wn.Recipe(epochs=3, batch=16)
 ONE = Local(workers=1)
@@ -156,8 +155,6 @@ def test_a_regression_predicts_in_the_units_of_its_label() -> None:
     soft = soft_targets(seen)
     assert soft.classes == ()
     np.testing.assert_allclose(soft.at(seen.ids)[:, 0], predicted, rtol=1e-5)
-    with pytest.raises(NotDefinedError, match="needs class labels"):
-        suspects(seen)
 
 
 def test_a_recorded_run_is_enough_to_find_a_subset() -> None:
@@ -169,35 +166,3 @@ def test_a_recorded_run_is_enough_to_find_a_subset() -> None:
         assert np.isfinite(wn.score(name, signals).values).all()
     with pytest.raises(NotDefinedError, match=r"want=\('logits',\)"):
         wn.score("entropy", signals)
-
-
-def test_suspects_are_the_wrong_labels() -> None:
-    source = wn.open("digits", limit=600)
-    labels = np.asarray(source.labels).copy()
-    wrong = np.random.default_rng(0).random(600) < 0.15
-    labels[wrong] = (labels[wrong] + 3) % 10
-    noisy = wn.open((source.read(np.arange(600)).reshape(600, -1).astype(np.float32), labels))
-    recipe = wn.Recipe(epochs=15, batch=32)
-    found = suspects(wn.observe(noisy, "mlp", recipe, 1, BOTH, engine=ONE))
-    assert wrong[found.mask].mean() > 0.9
-    assert found.mask[wrong].mean() > 0.6
-    assert found.noise_rate == found.mask.mean()
-    assert len(found) == found.mask.sum()
-    stricter = suspects(wn.observe(noisy, "mlp", recipe, 1, BOTH, engine=ONE), probability=0.9)
-    assert not (stricter.mask & ~found.mask).any()
-    with pytest.raises(InputError, match="probability of suspects"):
-        suspects(recorded(("logits",)).signals(), probability=2)
-
-
-def test_suspects_by_hand() -> None:
-    def suspected(margin: float, early: float = 0.0) -> bool:
-        rec = wn.Recorder(1, classes=3)
-        for value in (early, margin, margin):
-            rec.log([0], [[value, 0.0, -9.0]], [0])
-            rec.end_epoch()
-        return bool(suspects(rec.signals()).mask[0])
-
-    assert suspected(-1.0)
-    assert suspected(-1.0, early=50.0)  # only the last half counts
-    assert not suspected(1.0)
-    assert not suspected(1.0, early=-50.0)

@@ -132,6 +132,18 @@ def test_rules() -> None:
     assert by_loss(np.ones(4), 0.99, 0.0) == pytest.approx([LEAST] * 4)
 
 
+@pytest.mark.parametrize("prune", [0.1, 0.5, 0.85])
+def test_running_sums_find_the_factor_that_passes_over_all_losses_find(prune: float) -> None:
+    losses = np.random.default_rng(0).gamma(0.3, size=500)
+    losses[:40], losses[40] = 0.0, 1e-30
+    low, high = 0.0, 1 / losses[losses > 0].min()
+    for _ in range(200):
+        middle = (low + high) / 2
+        enough = np.clip(middle * losses, LEAST, 1).mean() >= 1 - prune
+        low, high = (low, middle) if enough else (middle, high)
+    np.testing.assert_allclose(by_loss(losses, prune, 0.0), np.clip(high * losses, LEAST, 1), rtol=1e-9)
+
+
 def test_the_default_skips_half_of_the_examples_in_each_epoch() -> None:
     smp = wn.DynamicSampler(10, epochs=16, batch=4)
     assert [len(flat(passed(smp))) for _ in range(16)] == [10] + [5] * 13 + [10, 10]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from winnow.artefacts import Source
 from winnow.core.errors import DivergedError, InputError, NotDefinedError
 from winnow.training import Feed, Recipe, predict, train
 from winnow.training.soft_loss import example_losses
@@ -91,6 +92,28 @@ def test_steps_are_honoured_even_within_an_epoch(steps: int) -> None:
     assert done.seconds > 0
 
 
+def test_parts_are_drawn_anew_for_each_epoch_by_id() -> None:
+    def visited(source: Source) -> list[list[str]]:
+        feed, epochs = Feed(source), [[]]
+        train(
+            network(),
+            feed,
+            QUICK,
+            0,
+            part=24,
+            steps=QUICK.steps(24),
+            after_batch=lambda where, _: epochs[-1].extend(feed.ids[where].tolist()),
+            after_epoch=lambda *_: epochs.append([]),
+        )
+        return epochs[:-1]
+
+    source = clouds(60)
+    epochs = visited(source)
+    assert [len(set(part)) for part in epochs] == [24] * QUICK.epochs
+    assert len({frozenset(part) for part in epochs}) == QUICK.epochs
+    assert visited(source.at(np.random.default_rng(0).permutation(60))) == epochs
+
+
 def test_without_steps_the_recipe_decides() -> None:
     assert train(network(), Feed(clouds(64)), QUICK, 0).steps == QUICK.steps(64) == 20
 
@@ -157,3 +180,7 @@ def test_refuses_what_has_no_meaning() -> None:
         train(network(), Feed(clouds(20)), replace(QUICK, augment=("flip",)), 0)
     with pytest.raises(InputError, match="device of Recipe"):
         train(network(), Feed(clouds(20)), replace(QUICK, device="toaster"), 0)
+    with pytest.raises(InputError, match="part of train"):
+        train(network(), Feed(clouds(20)), QUICK, 0, part=21)
+    with pytest.raises(InputError, match="part of train is drawn without weights"):
+        train(network(), Feed(clouds(20)), QUICK, 0, part=5, weights=np.arange(1.0, 21.0), weighting="draw")

@@ -99,7 +99,7 @@ def test_losses_are_stable_for_huge_logits() -> None:
 
 def test_losses_do_not_depend_on_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = filled().signals().losses
-    monkeypatch.setattr("winnow.training.recorder.CHUNK", 3 * K)
+    monkeypatch.setattr("winnow.training.epoch_measures.CHUNK", 3 * K)
     assert np.array_equal(filled().signals().losses, whole)
 
 
@@ -305,3 +305,15 @@ def test_a_refused_batch_leaves_the_recorder_as_it_was() -> None:
             call()
     after = rec.state_dict()
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_classes_have_the_names_given() -> None:
+    rec = wn.Recorder(3, 2, class_names=("cat", "dog"))
+    rec.log([0, 1, 2], np.eye(2)[[0, 1, 1]], [0, 1, 1])
+    rec.end_epoch()
+    assert rec.signals().classes == ("cat", "dog")
+    for names in (("cat",), ("cat", "cat"), (0, 1), "cat"):
+        with pytest.raises(WinnowError, match="class_names of Recorder must be 2 different names"):
+            wn.Recorder(3, 2, class_names=names)
+    with pytest.raises(WinnowError, match="class_names of Recorder are for classification"):
+        wn.Recorder(3, 1, task="regression", class_names=("price",))

@@ -1,7 +1,8 @@
 """What is free beside a subset, and what the subset is better for.
 
 Anyone can draw a random subset of the same size; anyone who has all the data can train on everything for the same
-number of steps; and with soft targets at hand both can use them. A subset that is better than random of its size helps
+number of steps, in shuffled passes or in random parts drawn anew for each epoch; and with soft targets at hand all of
+these can use them. A subset that is better than random of its size helps
 where fewer examples are wanted: to store, label, move or search over. To save compute alone it must be better than
 everything at the same steps, which costs nothing to find.
 """
@@ -101,6 +102,8 @@ def _best(study: Study, names: Iterable[str]) -> str | None:
 def _named(study: Study, name: str) -> str:
     arm = study.arm(name)
     what = "a random subset of the same size" if is_random(study, name) else "everything for the same number of steps"
+    if arm.repeated:
+        what = "repeated random (a part of the same size, drawn anew for each epoch)"
     return what + (" with soft targets" if arm.soft else "")
 
 

@@ -40,7 +40,8 @@ def ledger(study: Study) -> Table:
         Keys: `arm`, `plan_s`, `observe_s`, `score_s`, `select_s`, `veto_s`, `search_s`, `targets_s`, `pretrain_s`,
         `selection_s` (their sum), `train_s`, `full_train_s`, `saved_per_training_s`, `net_after_one_s`, `pays_after`
         (None if it never does, if that is unknown, or if the subset is worse than random), `worse_than_random`, and
-        `vs_same_steps` with `_low` and `_high`: the metric's difference to the best of everything at the same steps.
+        `vs_same_steps` with `_low` and `_high`: the metric's difference to the best of everything at the same steps
+        (repeated random is one of them).
         Values that depend on an unknown number are NaN: without a training on the full
         data, or without a recorded cost of the selection.
     """

@@ -73,6 +73,8 @@ class Arm:
         Whether it is trained on soft targets.
     same_steps
         For everything: the size whose number of steps it takes.
+    repeated
+        For everything: whether each epoch visits a random part of that size, drawn anew.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Arm:
     redrawn: bool | None = None
     soft: bool | None = None
     same_steps: int | None = None
+    repeated: bool | None = None
 
     @property
     def drawn_anew(self) -> bool:

@@ -14,7 +14,7 @@ __all__ = ["PilotTraining"]
 
 
 @dataclass(frozen=True, eq=False)
-class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins", "pool_margins"))):
+class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins"))):
     """The result of one pilot training.
 
     Attributes
@@ -25,8 +25,6 @@ class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correc
         Whether each held-out example was classified correctly, in the order of ids.
     margins
         Logit of the label minus the largest other one, for each held-out example.
-    pool_margins
-        The same for every example of the pool; empty if the student was not trained on all of it.
     """
 
     size: int
@@ -34,4 +32,3 @@ class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correc
     seconds: float
     correct: NDArray[np.uint8]
     margins: NDArray[np.float32]
-    pool_margins: NDArray[np.float32]

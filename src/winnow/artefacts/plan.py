@@ -16,7 +16,7 @@ from .table import data_frame
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Check", "FILE", "Forecast", "NEAR", "Plan", "SIGNIFICANT", "percent"]
+__all__ = ["Check", "FILE", "Forecast", "NEAR", "PilotArm", "Plan", "SIGNIFICANT", "percent"]
 
 FILE = "plan.json"
 SHOWN = 7  # reasons printed
@@ -31,13 +31,44 @@ def percent(value: float) -> str:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecast accuracy for one policy and fraction, with its 95 % interval."""
+    """Forecast accuracy for one policy and fraction, with its 95 % interval.
+
+    `lost` is the accuracy lost against everything and `lost_high` the upper end of its 95 % interval, which is narrower
+    than that of the accuracy, because both lie on the same learning curve.
+    """
 
     keep: float
     policy: str
     accuracy: float
     low: float
     high: float
+    lost: float
+    lost_high: float
+
+
+@dataclass(frozen=True)
+class PilotArm:
+    """Pilot subsets of one kind, as trained and measured.
+
+    Attributes
+    ----------
+    policy, method
+        `soft random`, `candidate` (of `auto`) or a method asked for; and the method that chose the examples.
+    keep, size
+        Fraction of the pool, and examples.
+    accuracies
+        Of each training on the held-out part; trainings with the same place in their arms share initial weights.
+    gain, standard_error
+        Mean accuracy less that of random parts of the same size, trained on labels.
+    """
+
+    policy: str
+    method: str
+    keep: float
+    size: int
+    accuracies: tuple[float, ...]
+    gain: float
+    standard_error: float
 
 
 @dataclass(frozen=True)
@@ -69,21 +100,27 @@ class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
     advice
         What to do, in sentences.
     policy
-        `hard`, `easy`, `window` (in between), `random`, `everything`; None if nothing can be forecast.
+        `auto`, `random` or a method asked for; `everything`; None if nothing can be forecast.
     keep, tolerance
-        The smallest fraction forecast to stay within the tolerance of the full data, and that tolerance.
+        The smallest fraction whose forecast stays within the tolerance of the full data, to the end of its interval;
+        and that tolerance.
     expected, interval, full, random
         Accuracies: of the advice, its 95 % interval, of the full data, of a random subset of that size.
     random_keep
-        The smallest fraction within the tolerance for random subsets alone.
+        The same as `keep` for random subsets.
     forecasts
         One row per policy and fraction; fraction 1 is the full data.
+    arms
+        What the pilot trained besides random parts, as measured. `prune` can use it.
     calibration
-        The fit: effective dimension, exponent, floor and weight of each form; reliability and angles.
+        The learning curve: effective dimension, exponent, floor and weight of each form; agreement of probes.
     checks
-        Held-out pilot points: measured, forecast, miss.
+        The held-out pilot point: measured, forecast, miss.
     trust, reasons
         `trusted`, `use with care` or `not to be trusted`, and why; empty if nothing is forecast.
+    remarks
+        What is worth knowing and decides nothing: what more seeds of observation or a cheaper observer would cost and
+        bring, and what the perceptron theory says.
     pilot
         Student, pool, held-out part, trainings, seconds, extrapolation factor, and the random learning curve.
     resources
@@ -104,10 +141,12 @@ class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
     random: float | None = None
     random_keep: float | None = None
     forecasts: tuple[Forecast, ...] = ()
+    arms: tuple[PilotArm, ...] = ()
     calibration: Mapping[str, Any] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     trust: str = ""
     reasons: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     pilot: Mapping[str, Any] = field(default_factory=dict)
     resources: Mapping[str, Any] = field(default_factory=dict)
     method: str = ""
@@ -127,9 +166,13 @@ class Plan(ShownAsText, Saved, kind="plan", layout=Json(FILE)):
             lines += ["", "Why:"]
             lines += [f"  - {reason}" for reason in self.reasons[:SHOWN]]
             lines += [f"  - and {len(self.reasons) - SHOWN} more" for _ in self.reasons[SHOWN : SHOWN + 1]]
-            lines += ["", "  held-out pilot points     measured  forecast    miss"]
+            lines += ["", "  held-out pilot point      measured  forecast    miss"]
             lines += [_row(check) for check in self.checks]
+            if self.arms:
+                lines += ["", "  pilot subsets             measured  over random"]
+                lines += [_arm(arm) for arm in self.arms]
             lines += ["", *_calibrated(self)]
+        lines += ["", *self.remarks] if self.remarks else []
         lines += ["", " ".join(self.resources.get("sentences", []))] if self.resources else []
         lines += ["", f"Next: {self.command}"] if self.command else []
         return "\n".join(lines).replace(GAP, " ")
@@ -143,6 +186,12 @@ def _row(check: Check) -> str:
     )
 
 
+def _arm(arm: PilotArm) -> str:
+    name = f"{arm.policy}, {arm.keep:.0%} ({arm.size:,})"
+    mean = sum(arm.accuracies) / len(arm.accuracies)
+    return f"  {name:<24} {percent(mean):>9} {100 * arm.gain:>+9.1f} +- {100 * arm.standard_error:.1f}"
+
+
 def _calibrated(plan: Plan) -> list[str]:
     found, pilot = plan.calibration, plan.pilot
     forms = "; ".join(
@@ -150,12 +199,8 @@ def _calibrated(plan: Plan) -> list[str]:
         + (f"irreducible error {percent(fit['floor'])}" if name == "floor" else f"exponent {fit['exponent']:.2f}")
         for name, fit in found["forms"].items()
     )
-    low, high = found["angle_interval"]
     return [
-        f"Calibration: {forms}.",
-        f"Probes trained on disjoint halves agree with a rank correlation of {found['reliability']:.2f}, which puts "
-        f"them at {found['angle']:.0f} degrees ({low:.0f} to {high:.0f}) from the truth, and at "
-        f"{found['probe_angle']:.0f} degrees if trained on all the data.",
+        f"Learning curve: {forms}.",
         f"Pilot: {pilot['student']}, {pilot['trainings']} trainings on up to {pilot['pool']:,} examples, "
         f"{pilot['held']:,} held out, {seconds_text(pilot['seconds'])}; extrapolated {pilot['factor']:.1f}-fold.",
     ]

@@ -1,4 +1,4 @@
-"""Scores: one number per example. Higher always means harder, so more worth keeping."""
+"""Scores: one number per example. Higher means harder, with one exception (`dynamic_uncertainty`)."""
 
 from __future__ import annotations
 

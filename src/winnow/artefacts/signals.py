@@ -113,7 +113,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             recorded = values.shape[axes[name].index("epochs")] if "epochs" in axes[name] else len(self.epochs)
             if recorded != len(self.epochs):
                 raise InputError(f"{name} of signals has {recorded} epochs but epochs names {len(self.epochs)}.")
-        for name in ("logits", "predictions"):
+        for name in ("logits", "predictions", "oof"):
             if name in arrays and self.classes and arrays[name].shape[-1] != len(self.classes):
                 raise InputError(
                     f"{name} of signals must have {len(self.classes)} columns, one per class; got shape "

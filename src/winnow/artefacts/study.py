@@ -287,7 +287,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
 
     def _same_steps(self, arm: Arm, test: str) -> str | None:
         """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
-        names = (one.name for one in self.arms if one.same_steps == arm.size and not one.soft)
+        names = (one.name for one in self.arms if one.same_steps == arm.size and not one.soft and not one.repeated)
         found = next(names, None)
         return found if found and arm.kind in ("random", "subset") and self.of(found, test) else None
 

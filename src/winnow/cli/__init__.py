@@ -16,6 +16,7 @@ from .. import __version__
 from ..core.errors import WinnowError
 from ..core.progress import shown
 from . import (
+    check,
     evaluate,
     explain,
     methods,
@@ -50,6 +51,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for add in (
+    check.check,
     prune.prune,
     train.train,
     plan.plan,

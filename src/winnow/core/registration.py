@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Kind = Literal["signal", "score", "selector", "source", "network", "engine"]
-Moment = Literal["data", "training", "epoch", "trained", "ensemble"]
+Moment = Literal["data", "training", "epoch", "trained", "ensemble", "fold"]
 Arrays = Mapping[str, NDArray[Any]]
 MakeUp = Callable[[Mapping[str, int], NDArray[np.int64], NDArray[np.float64], np.random.Generator], Arrays]
 

@@ -57,6 +57,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 _ROOMS: dict[Kind, tuple[str, ...]] = {
     "signal": (
         "winnow.signals.dynamics",
+        "winnow.signals.out_of_fold",
         "winnow.signals.embeddings",
         "winnow.signals.gradients",
         "winnow.signals.ensemble",

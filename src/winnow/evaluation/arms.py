@@ -23,6 +23,7 @@ __all__ = ["FULL", "PlannedArm", "cost_of", "plan"]
 FULL = "full"
 EVERYTHING = "everything"
 RANDOM = "random"
+REPEATED = "repeated random"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,8 @@ class PlannedArm:
     def training(self, seed: int) -> Training:
         """Return its training under one seed."""
         where = f"study/trainings/{self.folder}"
-        return Training(self.arm.name, self.subsets[seed], seed, where, self.soft, self.arm.same_steps)
+        steps, repeated = self.arm.same_steps, bool(self.arm.repeated)
+        return Training(self.arm.name, self.subsets[seed], seed, where, self.soft, steps, repeated)
 
 
 def plan(
@@ -55,11 +57,12 @@ def plan(
     seed: int,
     costs: Mapping[str, Mapping[str, float]],
     same_steps: bool = False,
+    repeated: bool = False,
 ) -> list[PlannedArm]:
     """Return all arms with labels.
 
-    These are: full, everything for as many steps as each size gets and random, both from the largest size to the
-    smallest, and the subsets as given.
+    These are: full; everything for as many steps as each size gets, in full passes and in parts drawn anew for each
+    epoch, and random, each from the largest size to the smallest; and the subsets as given.
     """
     given = _given(source, subsets, seeds)
     for name in costs:
@@ -70,10 +73,11 @@ def plan(
     sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
     if full:
         planned.append(_arm(source, FULL, "full", dict.fromkeys(seeds, everything), FULL))
-    if same_steps:
-        for size, name in _names(EVERYTHING, sizes - {len(source)}, len(source)).items():
-            made = _arm(source, name, "everything", dict.fromkeys(seeds, everything), f"{EVERYTHING}@{size}")
-            planned.append(replace(made, arm=replace(made.arm, same_steps=size)))
+    for word in [*([EVERYTHING] if same_steps else []), *([REPEATED] if repeated else [])]:
+        for size, name in _names(word, sizes - {len(source)}, len(source)).items():
+            made = _arm(source, name, "everything", dict.fromkeys(seeds, everything), f"{word}@{size}")
+            arm = replace(made.arm, same_steps=size, repeated=True if word == REPEATED else None)
+            planned.append(replace(made, arm=arm))
     baselines: dict[int, str] = {}
     if random:
         if full and len(source) in sizes:
@@ -112,10 +116,10 @@ def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, d
     for name, value in subsets.items():
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"names in subsets of evaluate must be words; got {name!r}.")
-        if name == FULL or name.startswith((RANDOM, f"{EVERYTHING}@")):
+        if name == FULL or name.startswith((RANDOM, REPEATED, f"{EVERYTHING}@")):
             raise InputError(
-                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r} or '{EVERYTHING}@', which "
-                f"evaluate adds itself; got {name!r}."
+                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r}, {REPEATED!r} or "
+                f"'{EVERYTHING}@', which evaluate adds itself; got {name!r}."
             )
         given[name] = _by_seed(name, value, seeds)
         for subset in {id(s): s for s in given[name].values()}.values():

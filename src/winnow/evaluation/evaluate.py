@@ -19,27 +19,27 @@ from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
 from ..artefacts.training_result import Result
 from ..core.errors import InputError
-from ..core.request import Retrainings, RunDirectory, Seed, choice, request
+from ..core.request import Retrainings, RunDirectory, Seed, choice, flag, request
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines.local import Where
 from ..models import Frozen, build, choose
-from ..models.identity import Learner
+from ..models.identity import Learner, is_estimator
+from ..models.identity import describe as describe_model
 from ..sources.openable import Data, TestData, test_sets
 from ..training import WEIGHTINGS, Recipe
+from ..training.estimators import check as check_estimator
 from ..training.recipe import How, MatchIterations
 from .arms import PlannedArm, plan
-from .estimators import check as check_estimator
-from .estimators import describe as describe_model
-from .estimators import is_estimator
 from .frozen_features import featured
 from .retrain import Protocol, retrain_all
 from .soft_arms import check_soft, with_soft
 from .test_sets import exams, overlap, trainable
 
-__all__ = ["evaluate"]
+__all__ = ["Repeated", "evaluate"]
 
 Weighting = Annotated[str, choice("Multiply losses by the weights of a subset, or draw examples by weight", WEIGHTINGS)]
+Repeated = Annotated[bool, flag("Also train on a random subset that is drawn anew for each epoch.")]
 Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
 
 
@@ -57,6 +57,7 @@ def evaluate(
     random: bool = True,
     full: bool = True,
     same_steps: bool = True,
+    repeated: Repeated = False,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -73,7 +74,7 @@ def evaluate(
     subsets
         What to compare, by name. For a method with random draws, pass one Subset per seed, in a sequence or keyed by
         seed; a random subset is lucky or not, and only several draws show it. A subset with soft targets is trained on
-        them. The names `full`, `everything@...` and `random...` are reserved.
+        them. The names `full`, `everything@...`, `random...` and `repeated random...` are reserved.
     test
         The test set, a Source or anything that `wn.open` takes; or several by name, of which the first is the one that
         conclusions are based on. If not given, the test split of data that have one and are named rather than opened.
@@ -111,6 +112,10 @@ def evaluate(
         Whether to add, for each size, everything trained for as many optimiser steps as a subset of that size gets, as
         the arm `everything@FRACTION`: what anyone who has all the data can do for free. Not for an estimator, and not
         where `full` has as many steps.
+    repeated
+        Whether to add, for each size, repeated random as the arm `repeated random@FRACTION`: as many steps as a subset
+        of that size gets, on a random part of that size drawn anew for each epoch. It is free for anyone who has all
+        the data. Not for an estimator.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -156,13 +161,15 @@ def evaluate(
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
     soft = check_soft(source, soft, fits)
-    free = {"random": random, "full": full, "same_steps": same_steps and not fits}
+    if repeated and fits:
+        raise InputError("repeated of evaluate is for networks; an estimator is fitted once, without epochs.")
+    free = {"random": random, "full": full, "same_steps": same_steps and not fits, "repeated": repeated}
     arms = plan(source, subsets, numbers, seed=seed, costs=costs or {}, **free)
     arms = [planned.without_targets() for planned in arms] if fits else arms
     if soft is not None:
         arms = with_soft(arms, soft)
     if full and match_iterations == 1:  # then full itself is everything at the same steps
-        arms = [planned for planned in arms if planned.arm.same_steps is None or planned.arm.soft]
+        arms = [one for one in arms if one.arm.same_steps is None or one.arm.soft or one.arm.repeated]
     if fits:
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
         by_weight = weighted and weighting == "loss"

@@ -7,9 +7,8 @@ computed in eval mode and without augmentation, in the order of ids, so that the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from ..core.progress import track
 from ..models.features import eval_mode
 from ..models.frozen import Frozen
 from ..signals.embed import scaling_given
+from ..signals.embedded_source import table_of
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
 
@@ -83,8 +83,6 @@ def featured(
     print_ = fingerprint(network.fingerprint, scaling.mean.numpy().tobytes(), scaling.std.numpy().tobytes())
 
     def seen(part: Source) -> Source:
-        how: dict[str, Any] = {"read": _Features(part, network, scaling, owner), "shape": (width,), "kind": "table"}
-        seal = f"{part.fingerprint} through {print_}"
-        return replace(part, **how, columns=(), make_ids=part.ids, seal=seal)
+        return table_of(part, _Features(part, network, scaling, owner), width, print_)
 
     return seen(source), {name: seen(part) for name, part in tests.items()}

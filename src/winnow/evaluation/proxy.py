@@ -20,12 +20,12 @@ from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
 from ..models import small_networks
+from ..models.identity import describe, is_estimator
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, TestData, test_sets
 from ..training import hold
+from ..training.estimators import check as check_estimator
 from ..training.recipe import How, MatchIterations
-from .estimators import check as check_estimator
-from .estimators import describe, is_estimator
 from .evaluate import Subsets, evaluate, network_of
 from .test_sets import exam, exams, overlap, trainable
 

@@ -32,9 +32,10 @@ from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, run_jobs
 from ..engines.local import describe as describe_engine
 from ..models import build
+from ..models.identity import describe as describe_model
+from ..models.identity import is_estimator
 from ..training import Feed, Recipe, Scaling, hold, predict, train
-from .estimators import describe as describe_model
-from .estimators import fitted, is_estimator
+from ..training.estimators import fitted
 
 __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
 
@@ -107,6 +108,8 @@ class Protocol:
         """Return everything that the result of one training depends on."""
         subset, steps = training.subset, self.steps(training.steps_of)
         key = [self.shared_key, subset.fingerprint, steps, training.seed, describe_engine(engine)]
+        if training.repeated:
+            key.append(["repeated", training.steps_of])
         if subset.weighted:  # without weights, weighting has no effect
             key.append(self.weighting)
         if training.soft is None or self.soft is None:
@@ -132,6 +135,8 @@ class Training:
         The weight of the protocol's soft labels in the loss; None if they are not used.
     same_steps
         Train for as many steps as a set of this size gets; if not given, that of the subset.
+    repeated
+        Whether an epoch visits a random part of that size, drawn anew for each epoch.
     """
 
     arm: str
@@ -140,6 +145,7 @@ class Training:
     folder: str
     soft: float | None = None
     same_steps: int | None = None
+    repeated: bool = False
 
     @property
     def steps_of(self) -> int:
@@ -213,6 +219,7 @@ def _learn(
     model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
     how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
     steps = protocol.steps(training.steps_of)
+    how |= {"part": training.steps_of} if training.repeated else {}
     done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, steps=steps, **how)
     return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
 

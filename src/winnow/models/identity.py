@@ -17,13 +17,22 @@ from ..core.request import Parameter
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Learner", "Model", "describe"]
+__all__ = ["Learner", "Model", "describe", "is_estimator"]
+
+
+def is_estimator(model: object) -> bool:
+    """Whether a model is a scikit-learn estimator rather than a network."""
+    wanted = all(callable(getattr(model, name, None)) for name in ("fit", "predict", "get_params"))
+    return wanted and not isinstance(model, type) and not hasattr(model, "state_dict")
 
 
 def describe(model: Any) -> Any:
-    """Return a name for a named network; class, size and a fingerprint for a module or a factory."""
+    """A name for a named network; class, size and a fingerprint for a module or factory; an estimator's parameters."""
     if isinstance(model, str):
         return model
+    if is_estimator(model):
+        given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
+        return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
     if isinstance(model, type) or (not hasattr(model, "state_dict") and callable(model)):
         import torch
 
@@ -36,9 +45,9 @@ def describe(model: Any) -> Any:
     return _describe_module(model)
 
 
-_NETWORKS = "mlp, lenet5, convnet, resnet20, torchvision:NAME, timm:NAME or auto."
+_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, torchvision:NAME, timm:NAME or auto."
 Model = Annotated[Any, Parameter(_NETWORKS, plain=describe, kind=str)]
-Learner = Annotated[Any, Parameter(_NETWORKS, plain=None, kind=str)]  # or an estimator, which describes itself
+Learner = Annotated[Any, Parameter(_NETWORKS, plain=None, kind=str)]
 
 
 def _describe_module(model: torch.nn.Module) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The small reference networks: mlp, lenet5, convnet. Each is a `Sequential` whose last layer is `head`.
+"""The small reference networks: linear, mlp, lenet5, convnet. Each is a `Sequential` whose last layer is `head`.
 
 A network function takes the number of outputs, the shape of one example and its own options by name; the options are
 read from its signature. To add a network: write such a function under `@registry.network`.
@@ -15,7 +15,13 @@ from torch import nn
 from ..core import checks, registry
 from ..core.errors import InputError
 
-__all__ = ["convnet", "image_shape", "lenet5", "mlp"]
+__all__ = ["convnet", "image_shape", "lenet5", "linear", "mlp"]
+
+
+@registry.network(shape=(784,))
+def linear(classes: int, shape: tuple[int, ...]) -> nn.Module:
+    """One linear layer on the flattened input, or on embeddings: the cheapest observer."""
+    return mlp(classes, shape, hidden=())
 
 
 @registry.network(shape=(784,))

@@ -1,18 +1,20 @@
-"""From a pilot's numbers to a forecast, by the perceptron theory of pruning. Nothing is trained here.
+"""The learning curve of random parts, fitted to a pilot's numbers. Nothing is trained here.
 
-The link is an estimate, not a law. The theory assumes one teacher, two classes and Gaussian inputs. Real data satisfies
-none of this, so two numbers are fitted, and the theory supplies the shape of the curve in between:
+Its shape is that of the perceptron theory of pruning. The theory assumes one teacher, two classes and Gaussian inputs.
+Real data satisfies none of this, so two numbers are fitted, and the theory supplies the curve in between:
 
     error of a student on n examples     e(n) = e0 + (c0 - e0) 2 eps((n / N)^b)
     error on a random part f of n        e(f n)
-    error after keeping f by a policy    e0 + (e(f n) - e0) eps(f a; keep f, angle of the probe, policy) / eps(f a)
+    error after keeping the hardest f    e0 + (e(f n) - e0) eps(f a; keep f, angle of the probe, hard) / eps(f a)
 
 with eps the theory's error, c0 the error of always predicting the largest class, N the effective dimension, and
 a = (n / N)^b. Two calibrations are fitted to the same learning curve and combined by their Akaike weights: `floor`
 (b = 1, with an irreducible error e0) and `exponent` (e0 = 0, with a fitted rate b).
 
-For b = 1 the last line is the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). For any b, a useless probe gives the error
-of a random part, and no forecast is better than the theory allows relative to the full data, nor worse than chance.
+The last line is what the theory says of keeping the hardest. Where it was compared with trainings it was far off, so a
+plan only mentions it: chosen subsets are forecast from pilot subsets that were trained (`pilot_gains`). For b = 1 it is
+the theory itself, e0 + (c0 - e0) 2 eps(f a; ...). For any b, a useless probe gives the error of a random part, and no
+figure is better than the theory allows relative to the full data, nor worse than chance.
 
 The angle of the probe comes from the agreement of probes (`agreement`). The theory's probe has not seen the examples it
 ranks and does not know their labels. Real scores have and do, which this ignores.
@@ -23,25 +25,21 @@ All replicates are computed at once: row 0 is the estimate, the others are its b
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-if TYPE_CHECKING:
-    from ..methods.theory.policies import Window
-
 
 __all__ = [
     "FORMS",
     "KEEPS",
     "Calibration",
     "angle_reached",
-    "best_window",
     "calibrate",
-    "policy_error",
+    "hard_error",
     "unpruned",
 ]
 
@@ -51,6 +49,8 @@ FORMS = ("floor", "exponent")
 KEEPS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)  # the fractions to forecast
 ALPHAS = (1e-5, 1e7)  # beyond, the theory's curve has reached its limits
 EXPONENTS = (0.05, 4.0)  # of the calibration: below 0.05 nothing is learned, above 4 it is no power law
+GRID, STARTS = (24, 12), 4  # points of the starting grid, and starts of each fit
+NEWTON, STEP = 12, 1e-4  # last steps of each fit, and the distance over which their curvature is measured
 EXACT = 1e-8  # smaller scatter of the log error is rounding, and must not decide between the calibrations
 
 
@@ -149,28 +149,80 @@ def calibrate(
 
 
 def _fit(form: str, log_n: Array, y: Array, w: Array, chance: float) -> tuple[Array, Array, Array, Array]:
-    """N, b, e0 and the weighted sum of squares for each row of `y`: a starting grid, then damped Gauss-Newton."""
+    """N, b, e0 and the weighted sum of squares for each row of `y`: damped Gauss-Newton from the dips of a grid."""
     from ..methods.theory.least_squares import polished
 
     low = np.array([log_n[0] - 12.0, -9.0 if form == "floor" else math.log(EXPONENTS[0])])
     high = np.array([log_n[-1] + 5.0, 9.0 if form == "floor" else math.log(EXPONENTS[1])])
     # The floor is a logistic share of the lowest error seen, so that every step stays feasible.
     top = np.minimum(np.exp(y.min(1)), 0.99 * chance) if form == "floor" else np.zeros(y.shape[0])
-    grid = np.stack(np.meshgrid(np.linspace(low[0], high[0], 24), np.linspace(low[1], high[1], 12)), -1).reshape(-1, 2)
-    start = np.empty((y.shape[0], 2))
-    for row in range(y.shape[0]):
-        tried = _predict(form, grid, log_n, np.full(grid.shape[0], top[row]), chance)[0]
-        start[row] = grid[np.argmin((w * (tried - y[row]) ** 2).sum(1))]
+    start = np.concatenate([_dips(form, one, log_n, w, low, high, t, chance) for one, t in zip(y, top, strict=True)])
+    many, tops = np.repeat(y, STARTS, 0), np.repeat(top, STARTS)
 
     def residuals(theta: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        found, slopes = _predict(form, theta, log_n, top[which], chance)
-        return y[which] - found, slopes
+        found, slopes = _predict(form, theta, log_n, tops[which], chance)
+        return many[which] - found, slopes
 
-    theta = polished(residuals, start, w, low, high)
-    residual = _predict(form, theta, log_n, top, chance)[0] - y
+    tried = polished(residuals, start, w, low, high)
+    missed = (w * (_predict(form, tried, log_n, tops, chance)[0] - many) ** 2).sum(1)
+    best = missed.reshape(-1, STARTS).argmin(1) + STARTS * np.arange(len(y))
+    theta = _newton(lambda at: _gradient(form, at, log_n, y, w, top, chance), tried[best], low, high)
+    missed = np.minimum(missed[best], _gradient(form, theta, log_n, y, w, top, chance)[0])
     share = top / (1 + np.exp(-theta[:, 1])) if form == "floor" else top
     exponent = np.ones(len(theta)) if form == "floor" else np.exp(theta[:, 1])
-    return np.exp(theta[:, 0]), exponent, share, (w * residual**2).sum(1)
+    return np.exp(theta[:, 0]), exponent, share, missed
+
+
+def _gradient(
+    form: str, theta: Array, log_n: Array, y: Array, w: Array, top: Array, chance: float
+) -> tuple[Array, Array]:
+    """The weighted sum of squares of each row and half its gradient."""
+    found, slopes = _predict(form, theta, log_n, top, chance)
+    return (w * (found - y) ** 2).sum(1), np.einsum("bmk,bm->bk", slopes, w * (found - y))
+
+
+def _newton(function: Callable[[Array], tuple[Array, Array]], begin: Array, low: Array, high: Array) -> Array:
+    """A few Newton steps, each taken only where it lowers the cost.
+
+    Where no curve fits well, Gauss-Newton creeps along the valley: it leaves out the curvature of the model.
+    """
+    at = begin
+    cost, slope = function(at)
+    for _ in range(NEWTON):
+        ends = [function(np.clip(at + sign * STEP * axis, low, high))[1] for axis in np.eye(2) for sign in (1, -1)]
+        bend = np.stack([ends[0] - ends[1], ends[2] - ends[3]], 1) / (2 * STEP)
+        a, b, c = bend[:, 0, 0], (bend[:, 0, 1] + bend[:, 1, 0]) / 2, bend[:, 1, 1]
+        det = a * c - b**2
+        bowl = (a > 0) & (det > 1e-12 * a * np.abs(c))
+        safe = np.where(bowl, det, 1.0)
+        step = np.stack([c * slope[:, 0] - b * slope[:, 1], a * slope[:, 1] - b * slope[:, 0]], 1) / safe[:, None]
+        trial = np.clip(at - np.where(bowl[:, None], step, 0.0), low, high)
+        after, steeper = function(trial)
+        better = after < cost
+        if not better.any():
+            break
+        at, slope = np.where(better[:, None], trial, at), np.where(better[:, None], steeper, slope)
+        cost = np.where(better, after, cost)
+    return at
+
+
+def _dips(form: str, y: Array, log_n: Array, w: Array, low: Array, high: Array, top: float, chance: float) -> Array:
+    """Where to start: the lowest points of a grid that are no higher than their neighbours.
+
+    The best grid point alone is sometimes in the wrong one of two valleys. If there are fewer dips than starts, the
+    lowest one is repeated.
+    """
+    axes = np.linspace(low[0], high[0], GRID[0]), np.linspace(low[1], high[1], GRID[1])
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
+    tried = _predict(form, grid, log_n, np.full(len(grid), top), chance)[0]
+    cost = (w * (tried - y) ** 2).sum(1).reshape(GRID)
+    around = np.pad(cost, 1, constant_values=np.inf)
+    beside = np.min(
+        [around[1 + i : 1 + i + GRID[0], 1 + j : 1 + j + GRID[1]] for i in (-1, 0, 1) for j in (-1, 0, 1)], axis=0
+    )
+    dips = np.flatnonzero(cost <= beside)
+    lowest = dips[np.argsort(cost.ravel()[dips], kind="stable")][:STARTS]
+    return np.asarray(grid[np.concatenate([lowest, np.repeat(lowest[:1], STARTS - lowest.size)])])
 
 
 def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -> tuple[Array, Array]:
@@ -190,7 +242,7 @@ def _predict(form: str, theta: Array, log_n: Array, top: Array, chance: float) -
     return np.log(error), np.stack([-(chance - floor) * shape * slope / error, by_floor / error], -1)
 
 
-# ---------------------------------------------------------------- policies
+# ---------------------------------------------------------------- the theory of hard examples
 
 
 def angle_reached(fit: Calibration, measured: Array, at: float, size: float) -> Array:
@@ -202,55 +254,16 @@ def angle_reached(fit: Calibration, measured: Array, at: float, size: float) -> 
     return np.asarray(np.clip(measured * np.exp(ratio), 0.0, 90.0))
 
 
-def best_window(fit: Calibration, size: float, keep: float, angle: float) -> Window:
-    """The window with the lowest error by the theory, for the estimate (replicate 0)."""
-    from ..methods.theory.frontiers import optimal_window
-    from ..methods.theory.policies import Window
-
-    found = optimal_window(keep * float(fit.alpha(size)[0]), keep, angle)
-    return Window(found.a, found.b)
-
-
-def policy_error(fit: Calibration, size: float, keep: float, angle: Array, policy: str | Window) -> Array:
-    """The forecast error for `keep` of `size` examples under a policy, one value per replicate.
-
-    The first value is exact; the others are interpolated in a small table, which is enough for an interval.
-    """
+def hard_error(fit: Calibration, size: float, keep: float, angle: float) -> float:
+    """The theory's error after keeping the hardest `keep` of `size` examples, for the estimate (replicate 0)."""
     from ..methods.theory.solve import solve
 
-    random = fit.unpruned_error(keep * size)
-    if policy == "random" or keep == 1.0:
+    random, floor = float(fit.unpruned_error(keep * size)[0]), float(fit.floor[0])
+    if keep == 1.0:
         return random
-    alpha = keep * fit.alpha(size)
-    share = keep if isinstance(policy, str) else 1.0  # a window has its own
-    eps = np.array([solve(float(alpha[0]), share, float(angle[0]), policy).error])
-    if alpha.size > 1:
-        eps = np.concatenate([eps, _tabulated(np.log(alpha), angle, share, policy)[1:]])
-    better = eps / np.exp(unpruned(np.log(alpha))[0])
-    best = fit.error(np.minimum(eps, _eps_of(fit, size)))
-    return np.clip(fit.floor + (random - fit.floor) * better, best, fit.chance)
-
-
-def _eps_of(fit: Calibration, size: float) -> Array:
-    """The theory's error for the full data."""
-    return np.asarray(np.exp(unpruned(np.log(fit.alpha(size)))[0]))
-
-
-def _tabulated(log_alpha: Array, angle: Array, share: float, policy: str | Window) -> Array:
-    from scipy.interpolate import RegularGridInterpolator
-
-    from ..methods.theory.solve import learning_curve
-
-    a = _ticks(log_alpha, 0.4, 30)
-    t = _ticks(angle, 4.0, 14)
-    table = np.stack([np.log(learning_curve(np.exp(a), share, degrees, policy).error) for degrees in t], 1)
-    read = RegularGridInterpolator((a, t), table)
-    return np.asarray(np.exp(read(np.stack([log_alpha, angle], 1))))
-
-
-def _ticks(values: Array, step: float, most: int) -> Array:
-    low, high = float(values.min()), float(values.max())
-    if high - low < 1e-9:
-        high = low + 1e-9 if low < 89.0 else low  # a table needs two distinct ends
-        low = high - 1e-9
-    return np.linspace(low, high, int(np.clip(math.ceil((high - low) / step) + 1, 2, most)))
+    alpha = keep * float(fit.alpha(size)[0])
+    eps = solve(alpha, keep, angle, "hard").error
+    whole = float(np.exp(unpruned(np.log(fit.alpha(size)))[0])[0])
+    better = eps / float(np.exp(unpruned(np.log(np.array([alpha])))[0])[0])
+    best = float(fit.error(np.array([min(eps, whole)]))[0])
+    return float(np.clip(floor + (random - floor) * better, best, fit.chance))

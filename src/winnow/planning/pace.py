@@ -117,7 +117,9 @@ def trying(request: Request, counts: Counts, pace: Pace, engine: Engine) -> tupl
     """Trainings of the veto, their seconds in all jobs, and from start to end; zeros if nothing is tried."""
     if request.pairs == 0:
         return 0, 0.0, 0.0
-    share, pairs, recipe = extent(counts.n, request.pairs, request.recipe)
+    share, pairs, recipe = extent(
+        counts.n, request.keep or 0.5, request.match_iterations, request.pairs, request.recipe
+    )
     held = round(share * counts.n)
     rest = counts.n - held
     kept = checks.size_from("prune", rest, request.keep)

@@ -1,9 +1,9 @@
 """The pilot: a few cheap trainings on part of the training data, which `plan` uses to calibrate and check itself.
 
 A pool and a held-out part are sampled from the training data by class and id; test data is never opened. Students are
-trained on random parts of the pool (an eighth, a quarter, disjoint halves, all), then on its hardest and easiest half
-and quarter, ranked by the margins of students trained on the whole pool. All are tested on the held-out part. The
-protocol is the same for a linear student and for the user's own network (`pilot_students`).
+trained on random parts of the pool (an eighth, a quarter, disjoint halves, all). The user's own network is then trained
+on half and a quarter of the pool as `prune` would choose and train them (`pilot_arms`). All are tested on the held-out
+part.
 
 Each training is a step of a run and saved when finished, so that an interrupted pilot can be resumed.
 """
@@ -11,38 +11,40 @@ Each training is a step of a run and saved when finished, so that an interrupted
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts import Scores, Source
+from ..artefacts import Source
 from ..artefacts.pilot_training import PilotTraining
-from ..core.files import fingerprint
+from ..core.files import file_name
 from ..core.run import Run
 from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, run_jobs
 from ..engines.local import describe as describe_engine
-from ..selectors.select import select
+from ..pruning.prune import HELD_OUT
 from ..sources.holdout import hold_out, sample
 from ..training import hold
-from .pilot_students import Student, labels_of
+from .pilot_arms import PoolArm, PoolObservation, observed_pool
+from .pilot_students import PoolPart, Student, labels_of
 
-__all__ = ["FRACTIONS", "PRUNED", "Pilot", "parts", "run_pilot"]
+__all__ = ["FRACTIONS", "Pilot", "parts", "run_pilot"]
 
 FRACTIONS = (0.125, 0.25, 0.5, 1.0)  # of the pool, drawn at random
-PRUNED = (0.5, 0.25)  # of the pool, kept by difficulty; both are in FRACTIONS, so that random can be compared
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The pilot's results by policy and fraction of the pool; halves come in disjoint pairs."""
+    """The pilot's results by policy and fraction of the pool; random halves come in disjoint pairs."""
 
     pool: int
     held: int
     looks: Mapping[tuple[str, float], Sequence[PilotTraining]]
     seconds: float
+    observed: PoolObservation | None = None  # None if no arm was observed
+    methods: Mapping[tuple[str, float], str] = field(default_factory=dict)  # of the arms that are not random
 
     @property
     def pairs(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
@@ -57,72 +59,71 @@ class Pilot:
         return sum(look.seconds for look in looks) / seen if seen else None
 
 
-def parts(source: Source, pool: int, held: int, seed: int) -> tuple[Source, Source]:
-    """The pool and the held-out part: disjoint, sampled by class and id, sorted by id, and held in memory."""
-    rest, asked = hold_out(source, held / len(source), seed_number(seed, "pilot", "held out"), ("rest", "pilot test"))
-    drawn = sample(rest, pool, seed_number(seed, "pilot", "pool"))
+def parts(source: Source, pool: int, held: int, seed: int, own: bool) -> tuple[Source, Source]:
+    """The pool and the held-out part: disjoint, sampled by class and id, sorted by id, and held in memory.
+
+    A pilot of the user's own network leaves out the fifth that a proof with this seed would hold out without a test
+    set: `prune` may use the pilot's measurements, and what a proof tests on must have no part in the choice.
+    """
+    whole = hold_out(source, HELD_OUT, seed)[0] if own else source
+    share = held / len(whole)
+    rest, asked = hold_out(whole, share, seed_number(seed, "pilot", "held out"), ("rest", "pilot test"))
+    drawn = sample(rest, min(pool, len(rest)), seed_number(seed, "pilot", "pool"))
     return hold(drawn.at(drawn.order)), hold(asked.at(asked.order))
 
 
 @dataclass(frozen=True, eq=False)
 class _Lesson:
-    """One training to run: a part of the pool, by canonical position, and a seed."""
+    """One training to run: a part of the pool and a seed."""
 
     policy: str
     fraction: float
     turn: int
     seed: int
-    where: NDArray[np.int64]
+    part: PoolPart
 
     def job(self, student: Student, engine: Engine) -> Job[tuple[Student, _Lesson]]:
-        name = f"pilot/{self.policy}@{self.fraction:g}/{self.turn}"
-        key = [student.key, fingerprint(self.where.tobytes()), self.seed, describe_engine(engine)]
+        name = f"pilot/{file_name(self.policy.replace(' ', '-'))}@{self.fraction:g}/{self.turn}"
+        key = [student.key, *self.part.key, self.seed, describe_engine(engine)]
         return Job(name, (student, self), key, f"{name}.safetensors")
 
 
-def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine) -> Pilot:
-    """Run all trainings of the pilot: random parts first, then the hardest and easiest parts by their margins.
+def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine, arms: Sequence[PoolArm] = ()) -> Pilot:
+    """Run all trainings of the pilot: random parts first, then the arms.
 
     Parameters
     ----------
     student
         The student to train, with its pool and held-out part.
     seeds
-        Samples of each random part, and trainings of each part if the seed matters.
+        Samples of each random part and draws of each arm; trainings of the whole pool if the seed matters.
     seed
         Seed of the sampling.
     run, engine
         Where trainings are saved, and where they run.
+    arms
+        What to train besides random parts.
     """
-    repeats = range(seeds if student.varies else 1)  # a linear student is the same for every seed
+    repeats = seeds if student.varies else 1  # a linear student is the same for every seed
+    random = {fraction: _random_parts(student.pool, fraction, seeds, repeats, seed) for fraction in FRACTIONS}
     lessons = [
-        _Lesson("random", fraction, turn, turn, where)
-        for fraction in FRACTIONS
-        for turn, where in enumerate(_random_parts(student.pool, fraction, seeds, len(repeats), seed))
+        _Lesson("random", fraction, turn, turn, PoolPart(where))
+        for fraction, found in random.items()
+        for turn, where in enumerate(found)
     ]
+    seen = observed_pool(student.pool, arms, seed, run, engine) if arms else None
+    if seen is not None:
+        for arm in arms:
+            for turn in range(seeds):
+                place = turn * (2 if arm.keep == 0.5 else 1)  # the random draw with the same initial weights
+                part = arm.part(student.pool, seen.signals, random[arm.keep][place], turn)
+                lessons.append(_Lesson(arm.policy, arm.keep, turn, place, part))
     looks: dict[tuple[str, float], list[PilotTraining]] = {}
     for lesson, look in zip(lessons, _taught(student, lessons, run, engine), strict=True):
         looks.setdefault((lesson.policy, lesson.fraction), []).append(look)
-    margin = np.mean([look.pool_margins for look in looks["random", 1.0]], axis=0)
-    ranked = Scores(
-        "margin", student.pool.ids, -margin, None, "classification", labels_of(student.pool), student.pool.classes
-    )
-    lessons = [
-        _Lesson(
-            policy,
-            keep,
-            turn,
-            turn,
-            select("rank", ranked, keep=keep, policy=policy, seed=seed).indices(student.pool),
-        )
-        for policy in ("hard", "easy")
-        for keep in PRUNED
-        for turn in repeats
-    ]
-    for lesson, look in zip(lessons, _taught(student, lessons, run, engine), strict=True):
-        looks.setdefault((lesson.policy, lesson.fraction), []).append(look)
-    seconds = sum(look.seconds for group in looks.values() for look in group)
-    return Pilot(len(student.pool), len(student.held), looks, seconds)
+    seconds = sum(look.seconds for group in looks.values() for look in group) + (0.0 if seen is None else seen.seconds)
+    methods = {(arm.policy, arm.keep): arm.request.method.name for arm in arms}
+    return Pilot(len(student.pool), len(student.held), looks, seconds, seen, methods)
 
 
 def _taught(student: Student, lessons: Sequence[_Lesson], run: Run, engine: Engine) -> list[PilotTraining]:
@@ -146,16 +147,14 @@ def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed:
 def _look(item: tuple[Student, _Lesson]) -> PilotTraining:
     """Run one training."""
     student, lesson = item
-    steps, seconds, held, pool = student.learn(lesson.where, lesson.seed)
+    steps, seconds, held = student.learn(lesson.part, lesson.seed)
     wanted = labels_of(student.held)
-    own = margins(pool, labels_of(student.pool)) if lesson.fraction == 1.0 else np.zeros(0)
     return PilotTraining(
-        lesson.where.size,
+        lesson.part.where.size,
         steps,
         seconds,
         (held.argmax(1) == wanted).astype(np.uint8),
         margins(held, wanted).astype(np.float32),
-        own.astype(np.float32),
     )
 
 

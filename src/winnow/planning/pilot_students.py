@@ -14,16 +14,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts import Signals, Source
+from ..artefacts import Signals, SoftLabels, Source
 from ..core.errors import DivergedError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.seeds import number as seed_number
 from ..models import build
 from ..models.identity import describe as describe_model
 from ..models.projection import SparseProjection
-from ..training import Feed, Recipe, predict, train
+from ..training import Feed, Recipe, Scaling, predict, train
 
-__all__ = ["LinearStudent", "NetworkStudent", "Student", "labels_of", "linear"]
+__all__ = ["LinearStudent", "NetworkStudent", "PoolPart", "Student", "labels_of", "linear"]
 
 COMPONENTS = 128  # of the inputs, for the linear student
 WIDE = 4096  # longer inputs are randomly projected before the components are computed
@@ -31,8 +31,24 @@ LOOSE = 10.0  # inverse penalty of the linear student: close to the maximum marg
 ROUNDS = 1000  # most iterations of the linear student
 
 
+@dataclass(frozen=True, eq=False)
+class PoolPart:
+    """The examples of one training: their positions in the pool, and weights and soft targets if there are any."""
+
+    where: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
+    soft: SoftLabels | None = None
+
+    @property
+    def key(self) -> list[object]:
+        """What identifies it."""
+        weights = None if self.weights is None else fingerprint(self.weights.tobytes())
+        soft = None if self.soft is None else [self.soft.fingerprint, self.soft.weight]
+        return [fingerprint(self.where.tobytes()), *([] if weights is None and soft is None else [weights, soft])]
+
+
 class Student(Protocol):
-    """Anything that can be trained on part of the pool and evaluated on all of it and on the held-out part."""
+    """Anything that can be trained on part of the pool and evaluated on the held-out part."""
 
     @property
     def pool(self) -> Source:
@@ -54,8 +70,8 @@ class Student(Protocol):
         """What its results depend on beyond the examples trained on."""
         ...
 
-    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
-        """Train on positions of the pool; return steps, seconds, and logits of the held-out part and of the pool."""
+    def learn(self, part: PoolPart, seed: int) -> tuple[int, float, NDArray[Any]]:
+        """Train on a part of the pool; return steps, seconds, and logits of the held-out part."""
         ...
 
 
@@ -74,8 +90,8 @@ class LinearStudent:
         """What its results depend on beyond the examples trained on."""
         return [self.pool.fingerprint, fingerprint(self.pool_features.tobytes(), self.held_features.tobytes()), LOOSE]
 
-    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
-        """Fit; a class without training examples is never predicted."""
+    def learn(self, part: PoolPart, seed: int) -> tuple[int, float, NDArray[Any]]:
+        """Fit to the labels of a part; a class without training examples is never predicted."""
         import warnings
 
         from sklearn.exceptions import ConvergenceWarning
@@ -83,21 +99,19 @@ class LinearStudent:
         from threadpoolctl import threadpool_limits
 
         start = time.perf_counter()
+        where = part.where
         labels = labels_of(self.pool)[where]
         seen = np.unique(labels)
-        asked = (self.held_features, self.pool_features)
-        given = [np.full((len(x), len(self.pool.classes)), -1e6) for x in asked]
+        given = np.full((len(self.held), len(self.pool.classes)), -1e6)
         if seen.size == 1:
-            for table in given:
-                table[:, seen] = 0.0
+            given[:, seen] = 0.0
         else:
             with threadpool_limits(1), warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # on separable data the weights grow forever
                 fitted = LogisticRegression(C=LOOSE, max_iter=ROUNDS).fit(self.pool_features[where], labels)
-                for table, x in zip(given, asked, strict=True):
-                    logits = fitted.decision_function(x)
-                    table[:, seen] = np.stack([-logits, logits], 1) / 2 if seen.size == 2 else logits
-        return 0, time.perf_counter() - start, given[0], given[1]
+                logits = fitted.decision_function(self.held_features)
+                given[:, seen] = np.stack([-logits, logits], 1) / 2 if seen.size == 2 else logits
+        return 0, time.perf_counter() - start, given
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,17 +143,21 @@ class NetworkStudent:
             self.seed,
         ]
 
-    def learn(self, where: NDArray[np.int64], seed: int) -> tuple[int, float, NDArray[Any], NDArray[Any]]:
+    def learn(self, part: PoolPart, seed: int) -> tuple[int, float, NDArray[Any]]:
         """Train one new network; all trainings with the same seed start from the same weights."""
-        feed = Feed(self.pool.at(where))
+        where, weights, soft = part.where, part.weights, part.soft
+        examples = self.pool.at(where)
+        feed = Feed(examples, Scaling.of(examples, weights))
         first = seed_number(self.seed, "pilot", "init", seed)
         model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
         steps = self.recipe.matched_steps(where.size, self.full, self.match_iterations)
-        done = train(model, feed, self.recipe, seed_number(self.seed, "pilot", "training", seed), steps=steps)
-        given = [predict(model, Feed(part, feed.scaling), self.recipe) for part in (self.held, self.pool)]
-        if not all(np.isfinite(logits).all() for logits in given):
+        number = seed_number(self.seed, "pilot", "training", seed)
+        how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
+        done = train(model, feed, self.recipe, number, weights=weights, steps=steps, **how)
+        given = predict(model, Feed(self.held, feed.scaling), self.recipe)
+        if not np.isfinite(given).all():
             raise DivergedError("a pilot training gives NaN or infinite outputs; lower lr of Recipe.")
-        return done.steps, done.seconds, given[0], given[1]
+        return done.steps, done.seconds, given
 
 
 def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) -> LinearStudent:

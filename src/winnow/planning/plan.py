@@ -1,9 +1,9 @@
-"""plan: before any long training, what to keep, how much, and what accuracy to expect.
+"""plan: before any long training, how far to prune, what accuracy to expect, and what it costs.
 
-    a pilot on part of the training data -> the theory calibrated -> checked on held-out pilot points -> advice
+    a pilot on part of the training data -> a learning curve of random parts -> checked on a held-out pilot point
+    pilot subsets chosen as `prune` would, really trained -> what they gain over random -> forecast and advice
 
-The link from theory to data is an estimate (`forecast`). The result includes how well it forecast pilot points that it
-was not fitted to (`verdict`). If the pilot's measurements contradict it, the advice follows the measurements.
+What the perceptron theory says of rankings is a remark: it was far off where it was compared with trainings.
 """
 
 from __future__ import annotations
@@ -30,15 +30,19 @@ from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
 from ..models.identity import Model
 from ..pruning.auto import automatic
-from ..pruning.resolved_request import MethodName
+from ..pruning.prune import HELD_OUT
+from ..pruning.resolved_request import MethodName, Observer
 from ..selectors.method_string import parse_method
 from ..sources.openable import Data
 from ..training.recipe import How, MatchIterations
 from .next_command import Options
 from .pilot import Pilot, parts, run_pilot
+from .pilot_arms import pool_arms
+from .pilot_gains import gains_of, pilot_arms_of
 from .pilot_students import NetworkStudent, Student, labels_of, linear
-from .recommendation import advice_of, calibration_of, choice_of, failed, forecasts_of, how_far, pilot_of
-from .verdict import checks_of, considering, forecaster, judge
+from .recommendation import advice_of, calibration_of, forecasts_of, how_far, pilot_of
+from .remarks import on_seeds, on_theory
+from .verdict import check_of, considering, forecaster, judge
 
 __all__ = ["plan"]
 
@@ -68,6 +72,7 @@ def plan(
     ] = 0.01,
     method: MethodName = "auto",
     model: Model = "auto",
+    observer: Observer = None,
     recipe: How = None,
     seeds: Observations = 1,
     match_iterations: MatchIterations = 0.0,
@@ -80,26 +85,32 @@ def plan(
 ) -> Plan:
     """Forecast the effect of pruning before doing it.
 
-    The forecast combines the perceptron theory of pruning with a small pilot. It is an estimate: `trust`, `reasons` and
-    `checks` of the result say how well it forecast pilot points that it had not seen. It covers classification only;
-    for other tasks the plan has resources and a method.
+    A pilot of your network is trained on random parts of a pool, which give a learning curve, and on parts chosen as
+    `prune` would choose them, which show what choosing and soft targets gain. The forecast at full size is that of
+    random plus this gain. It is an estimate: `trust`, `reasons` and `checks` of the result say how well the curve
+    forecast a pilot point that it had not seen. It covers classification only; for other tasks the plan has resources
+    and a method.
 
     Parameters
     ----------
     source
         The training data: a Source, or anything that `wn.open` takes. Test data is never opened.
     pilot
-        Whether the pilot trains your own network; otherwise it trains a linear student, which takes seconds.
+        Whether the pilot trains your own network; otherwise a linear student is trained on random parts, which takes
+        seconds and says nothing about chosen subsets.
     pilot_size
         Examples in the pilot's pool; a quarter of the data, at most 5,000, if not given.
     pilot_seeds
-        Samples and trainings of each part of the pool.
+        Samples and trainings of each part of the pool, random or chosen.
     tolerance
-        Accuracy that may be lost.
+        Accuracy that may be lost, against everything. A fraction is advised only if the whole interval of its loss is
+        within it.
     method
-        The method to run, as for `prune`; `auto` follows the forecast.
-    model, recipe, seeds, match_iterations
-        The network, its training, the number of observed seeds and how steps are matched, as for `prune` and its proof.
+        The method that the plan is about, as for `prune`. With one other than `auto` or `random`, the pilot trains on
+        its choices too.
+    model, observer, recipe, seeds, match_iterations
+        The network, a cheaper one to observe with, the training, the number of observed seeds and how steps are
+        matched, as for `prune` and its proof.
         A pilot training costs `match_iterations` of a training on the full data, plus its size's share of the rest.
     embeddings
         Input of the linear student instead of the examples: Signals with embeddings, or rows in the source's order.
@@ -108,7 +119,7 @@ def plan(
     seed
         Decides everything random.
     out
-        A run directory, which stores every pilot training, `plan.json` and `plan.png`.
+        A run directory, which stores every pilot training, `plan.json` and `plan.png`. `prune` takes it as `plan=`.
     engine
         Where trainings run.
     **opening
@@ -117,8 +128,8 @@ def plan(
     Returns
     -------
     Plan
-        What to keep and how far, the accuracy to expect, what it costs, how far to trust it, and the command to type
-        next. Printed, it is text to read.
+        How far to prune, the accuracy to expect, what it costs, how far to trust it, and the command to type next.
+        Printed, it is text to read.
 
     Raises
     ------
@@ -153,19 +164,23 @@ def plan(
     name = shlex.quote(source.name) if called is None else called
     given = None if engine is None else request.engine
     count = len(several(OWNER, seeds))
-    options = Options(source, method, model, how, count, float(match_iterations), name, seed, given)
+    factor = float(match_iterations)
     with Run.opened(out, {"command": "plan", **settings}) as run:
+        options = Options(source, method, model, observer, how, count, factor, name, seed, given, run.path)
         about = record("plan", settings, {"source": source.provenance})
         if sizes is None:
             made = _without_forecast(options, tolerance, about)
         else:
-            pool, held = parts(source, *sizes, seed)
-            student: Student = (
-                NetworkStudent(pool, held, network, how, float(match_iterations), len(source), seed)
-                if pilot
-                else linear(pool, held, seen, seed)
-            )
-            measured = run_pilot(student, pilot_seeds, seed, run, runner)
+            pool, held = parts(source, *sizes, seed, pilot)
+            student: Student
+            arms = []
+            if pilot:
+                student = NetworkStudent(pool, held, network, how, factor, len(source), seed)
+                common = {"recipe": how, "seeds": seeds, "match_iterations": factor, "seed": seed}
+                arms = pool_arms(source, pool, len(source), method, model=network, observer=observer, **common)
+            else:
+                student = linear(pool, held, seen, seed)
+            measured = run_pilot(student, pilot_seeds, seed, run, runner, arms)
             made = _forecast(options, measured, tolerance, pilot, about)
         if run.path is not None:
             from ..report.plan_figure import draw_plan
@@ -190,10 +205,11 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
     """Sizes of the pool and of the held-out part; None if nothing can be forecast."""
     if source.task != "classification":
         return None
-    n = len(source)
-    held = min(HELD, n // SHARE)
+    held, n = min(HELD, len(source) // SHARE), len(source)
+    if pilot:
+        n -= round(HELD_OUT * n)  # a proof may hold out so many, and the pilot must not see them
     if wanted is None:
-        pool = min(PILOT_POOL, n // SHARE) if pilot else min(QUICK_POOL, n - held)
+        pool = min(PILOT_POOL, len(source) // SHARE) if pilot else min(QUICK_POOL, n - held)
     elif n - held < SMALLEST:
         pool = 0  # too few examples for any pilot
     else:
@@ -204,17 +220,17 @@ def _sizes(source: Source, pilot: bool, wanted: int | None) -> tuple[int, int] |
         hint = f", or give a {word('pilot_size', OWNER)} from {SMALLEST} to {n - held}" if n - held >= SMALLEST else ""
         raise InputError(
             f"a pilot of {OWNER} needs a pool of at least {SMALLEST} examples and a quarter of the data held out; "
-            f"source {source.name!r} has {n}. Leave {word('pilot', OWNER)} out{hint}."
+            f"source {source.name!r} has {len(source)}. Leave {word('pilot', OWNER)} out{hint}."
         )
     return None
 
 
 def _without_forecast(options: Options, tolerance: float, about: dict[str, Any]) -> Plan:
-    """Resources and a method, if the theory does not apply."""
+    """Resources and a method, if nothing can be forecast."""
     source = options.source
     why = {
-        "regression": "the target is a number, and the theory of pruning covers classification only",
-        "unlabelled": "there are no labels, and the theory of pruning covers classification only",
+        "regression": "the target is a number, and accuracy can be forecast for classification only",
+        "unlabelled": "there are no labels, and accuracy can be forecast for classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
     chosen = automatic(source, HALF)
     method = options.method
@@ -227,64 +243,64 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
         None,
         HALF,
         tolerance,
-        resources=options.resources(method, HALF, None),
+        resources=options.resources(HALF, None),
         method=method,
-        command=options.command(f"--keep {HALF:g}", method),
+        command=options.command(f"--keep {HALF:g}"),
         provenance=about,
     )
 
 
 def _forecast(options: Options, pilot: Pilot, tolerance: float, own: bool, about: dict[str, Any]) -> Plan:
-    """Calibrate, check, choose and explain."""
-    source = options.source
-    share = np.bincount(labels_of(source)).max() / len(source)
-    found, seen = forecaster(pilot, 1 - float(share), options.seed)
-    held_out = checks_of(pilot, seen, found, 1 - float(share))
-    verdict = judge(pilot, seen, found, held_out, own, len(source))
-    rows = forecasts_of(found, len(source), held_out)
+    """Fit, check, choose and explain."""
+    size = len(options.source)
+    chance = 1 - float(np.bincount(labels_of(options.source)).max() / size)
+    found, seen = forecaster(pilot, chance, options.seed)
+    check = check_of(pilot, seen, chance)
+    verdict = judge(pilot, seen, check, own, size)
+    gains = gains_of(pilot, seen)
+    rows = forecasts_of(found, gains, size, check)
     table = {(row.policy, row.keep): row for row in rows}
-    policy, keep = choice_of(table, tolerance, verdict, held_out)
-    if options.method == "random" and policy not in ("everything", "random"):
-        policy, keep = how_far(table, tolerance, lambda _: ("random",))
-    alone = how_far(table, tolerance, lambda _: ("random",))[1]
-    method, extra = options.chosen("random" if policy == "everything" else policy)
-    best = table["random" if policy == "everything" else policy, keep]
-    verdict = considering(verdict, keep, best.accuracy - table["random", 1.0].accuracy)
-    pace = pilot.seconds_per_example(options.recipe.batch) if own else None
-    about_pilot = pilot_of(pilot, own, len(source))
+    policy = options.method if options.method in gains else "random"  # a linear student tries nothing else
+    keep = how_far(table, tolerance, policy) if verdict.learns else 1.0
+    best = table[policy if keep < 1 else "random", keep]
+    verdict = considering(verdict, keep, -best.lost)
+    arms = pilot_arms_of(pilot, seen, gains)
+    near = keep if keep < 1 else HALF
+    resources = options.resources(near, pilot.seconds_per_example(options.recipe.batch) if own else None)
+    about_pilot = pilot_of(pilot, own, size)
     return Plan(
         advice=(
-            *advice_of(
-                policy,
-                table,
-                keep,
-                alone,
-                tolerance,
-                len(source),
-                verdict,
-                own,
-                failed(held_out),
-                about_pilot["curve"],
-                1 - float(share),
-            ),
-            *options.caveats(policy),
+            *advice_of(policy, table, keep, tolerance, size, verdict, own, about_pilot["curve"], chance),
+            *options.caveats(),
         ),
-        policy=policy,
+        policy="everything" if keep == 1.0 else policy,
         keep=keep,
         tolerance=tolerance,
         expected=best.accuracy,
         interval=(best.low, best.high),
         full=table["random", 1.0].accuracy,
         random=table["random", keep].accuracy,
-        random_keep=alone,
+        random_keep=how_far(table, tolerance, "random") if verdict.learns else 1.0,
         forecasts=rows,
-        calibration=calibration_of(found, len(source), 1 - float(share)),
-        checks=tuple(held_out),
+        arms=arms,
+        calibration=calibration_of(found, size, chance),
+        checks=(check,),
         trust=verdict.trust,
         reasons=verdict.reasons,
+        remarks=_remarks(options, pilot, resources, near)
+        + tuple(on_theory(found, size, near, pilot.pool, arms, policy)),
         pilot=about_pilot,
-        resources={} if policy == "everything" else options.resources(method, keep, pace),
-        method="" if policy == "everything" else method,
-        command=options.next(policy, keep, method, extra, own),
+        resources=resources,
+        method=options.method,
+        command=options.next(keep, own),
         provenance=about,
     )
+
+
+def _remarks(options: Options, pilot: Pilot, resources: dict[str, Any], keep: float) -> tuple[str, ...]:
+    """What more observation would cost and bring; a linear student observes nothing."""
+    if pilot.observed is None:
+        return ()
+    seconds, trainings = resources["seconds_observe"], max(1, resources["trainings"])
+    said = on_seeds(pilot.observed.reliability, options.seeds, seconds / trainings)
+    return (*said, *options.on_proxy(keep, seconds + resources["seconds_try"]))

@@ -1,96 +1,76 @@
-"""From forecasts to advice: which policy, which fraction, and the sentences that explain them.
+"""From forecasts to advice: how far to prune, and the sentences that explain it.
 
-The rules: take the smallest fraction of the grid at which the best policy is forecast to stay within the tolerance of
-the full data, if every larger fraction does too. Among policies with equal forecasts, take the simplest. Consider only
-rankings whose forecast was right on the pilot. If the pilot contradicts the theory's order, take the policy that was
-best in the pilot.
+The rule: the smallest fraction of the grid at which what is asked about (`auto`, if nothing else is) loses no more than
+the tolerance, to the upper end of the interval of its loss, if every larger fraction does too. The theory has no part
+in it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..artefacts.plan import Check, Forecast, percent
 from .accuracy_forecast import KEEPS
-from .pilot import PRUNED, Pilot
-from .verdict import CLEAR, Forecaster, Verdict
+from .pilot import Pilot
+from .pilot_arms import CANDIDATE
+from .pilot_gains import AUTO, Gain
+from .verdict import Forecaster, Verdict
 
-__all__ = ["advice_of", "calibration_of", "choice_of", "failed", "forecasts_of", "how_far", "pilot_of"]
+__all__ = ["advice_of", "calibration_of", "forecasts_of", "how_far", "pilot_of"]
 
 NORMAL = 1.959964  # half-width of a 95 % interval, in standard deviations
-POLICIES = ("random", "hard", "easy", "window")  # simplest first: it is taken if the others are no better
 WORDS = {
-    "hard": "the hard examples",
-    "easy": "the easy examples",
+    AUTO: "what auto chooses, with soft targets",
     "random": "a random subset",
-    "window": "the examples of medium difficulty, neither the hardest nor the easiest",
 }
 Table = Mapping[tuple[str, float], Forecast]
 
 
-def forecasts_of(found: Forecaster, size: int, held_out: Sequence[Check]) -> tuple[Forecast, ...]:
-    """Accuracy with its 95 % interval for every policy and fraction, and for the full data (`random`, fraction 1).
+def forecasts_of(found: Forecaster, gains: Mapping[str, Gain], size: int, check: Check) -> tuple[Forecast, ...]:
+    """Accuracy and loss with their 95 % intervals for every policy and fraction, and for the full data.
 
-    The variance is that of the bootstrap, plus the spread between the two forms, plus the mean squared miss on held-out
-    pilot points of the same kind: random, or ranked with the nearest fraction kept.
+    The variance is that of the bootstrap, plus the spread between the two forms of the learning curve, plus the squared
+    miss at the held-out pilot point, plus what a gain may change with size. That point is one doubling beyond what it
+    was forecast from. So for a loss, which spans log2(1 / keep) doublings of the same curve, the miss counts as often.
     """
-
-    def missed(policy: str, keep: float) -> float:
-        alike = [check for check in held_out if (check.policy == "random") == (policy == "random")]
-        near = min(abs(math.log(check.keep / keep)) for check in alike)
-        return float(np.mean([c.miss**2 for c in alike if abs(math.log(c.keep / keep)) <= near + 1e-9]))
-
+    policies = ["random", *(policy for policy in gains if policy != CANDIDATE)]
     rows = []
-    for policy, keep in [("random", 1.0), *((policy, keep) for keep in KEEPS for policy in POLICIES)]:
-        errors, spread = found.error(size, keep, policy)
-        half = NORMAL * math.sqrt(float(errors[1:].var()) + spread**2 + missed(policy, keep))
-        accuracy = 1 - float(errors[0])
-        rows.append(Forecast(keep, policy, accuracy, max(0.0, accuracy - half), min(1.0, accuracy + half)))
+    for policy, keep in [("random", 1.0), *((policy, keep) for keep in KEEPS for policy in policies)]:
+        error, spread = found.error(keep * size)
+        loss, apart = found.loss(size, keep)
+        gain, change = (np.zeros_like(error), 0.0) if policy == "random" else gains[policy].at(keep)
+        half = NORMAL * math.hypot(float((error - gain)[1:].std()), spread, check.miss, change)
+        more = NORMAL * math.hypot(float((loss - gain)[1:].std()), apart, -math.log2(keep) * check.miss, change)
+        accuracy, lost = 1 - float(error[0] - gain[0]), float(loss[0] - gain[0])
+        low, high = max(0.0, accuracy - half), min(1.0, accuracy + half)
+        rows.append(Forecast(keep, policy, min(1.0, max(0.0, accuracy)), low, high, lost, lost + more))
     return tuple(rows)
 
 
-def choice_of(table: Table, tolerance: float, verdict: Verdict, held_out: Sequence[Check]) -> tuple[str, float]:
-    """The policy and fraction to advise; `everything` if nothing stays within the tolerance or nothing was learned.
+def how_far(table: Table, tolerance: float, policy: str, surely: bool = True) -> float:
+    """The smallest fraction within the tolerance, as are all larger ones; 1 if none is.
 
-    A ranking is considered only where the pilot tested it: not below the smallest fraction tried, and only if the
-    forecast was right at the nearest held-out point (for the window, those of both hard and easy).
+    Parameters
+    ----------
+    table
+        The forecasts.
+    tolerance
+        Accuracy that may be lost.
+    policy
+        What is kept.
+    surely
+        Whether the upper end of the interval of the loss must be within the tolerance, not only its centre.
     """
-    if not verdict.learns:
-        return "everything", 1.0
-
-    def held(policy: str, keep: float) -> bool:
-        tried = [check for check in held_out if check.policy == policy]
-        return min(tried, key=lambda check: abs(math.log(check.keep / keep))).hit
-
-    def allowed(keep: float) -> Sequence[str]:
-        if verdict.instead:
-            return (verdict.instead[min(verdict.instead, key=lambda measured: abs(measured - keep))],)
-        if not verdict.ranks or keep < min(PRUNED):
-            return ("random",)
-        good = [policy for policy in ("hard", "easy") if held(policy, keep)]
-        return ("random", *good, *(("window",) if len(good) == 2 else ()))
-
-    return how_far(table, tolerance, allowed)
-
-
-def failed(held_out: Sequence[Check]) -> bool:
-    """Whether the forecast of any ranking missed."""
-    return any(not check.hit for check in held_out if check.policy != "random")
-
-
-def how_far(table: Table, tolerance: float, allowed: Callable[[float], Sequence[str]]) -> tuple[str, float]:
-    """The smallest fraction whose best allowed policy stays within the tolerance, as do all larger fractions."""
-    least = table["random", 1.0].accuracy - tolerance
-    found = ("everything", 1.0)
+    found = 1.0
     for keep in KEEPS:
-        best = max(table[policy, keep].accuracy for policy in allowed(keep))
-        if best < least:
+        row = table[policy, keep]
+        if (row.lost_high if surely else row.lost) > tolerance:
             break
-        found = (next(p for p in allowed(keep) if table[p, keep].accuracy >= best - CLEAR), keep)
+        found = keep
     return found
 
 
@@ -98,66 +78,66 @@ def advice_of(
     policy: str,
     table: Table,
     keep: float,
-    alone: float,
     tolerance: float,
     size: int,
     verdict: Verdict,
     own: bool,
-    missed: bool,
     curve: Sequence[Mapping[str, Any]],
     chance: float,
 ) -> tuple[str, ...]:
     """The advice in sentences.
 
-    `missed` says whether the forecast of any ranking missed on the pilot, `curve` is the pilot's learning curve, and
-    `chance` the error of always predicting the largest class.
+    `policy` is what is asked about and `keep` how far it goes, `curve` is the pilot's learning curve, and `chance` the
+    error of always predicting the largest class.
     """
     full, points = table["random", 1.0], f"{100 * tolerance:.2g} point{'s' if tolerance > 0.01 else ''}"
     everything = f"{percent(full.accuracy)} ({100 * full.low:.1f} to {100 * full.high:.1f})"
-    said = []
     if not verdict.learns:
         return (
-            "No advice: in the pilot, more data did not significantly lower the error, so the theory does not apply. "
+            "No advice: in the pilot, more data did not significantly lower the error, so there is no learning curve. "
             f"Accuracy was {percent(curve[0]['accuracy'])} with {curve[0]['size']:,} examples and "
             f"{percent(curve[-1]['accuracy'])} with {curve[-1]['size']:,}; always predicting the largest class gives "
             f"{percent(1 - chance)}.",
         )
-    if policy == "everything":
-        said.append(
-            f"Keep everything: keeping {KEEPS[0]:.0%} is not forecast to stay within {points} of the {everything} "
-            f"expected with all {size:,} examples."
-        )
+    words = WORDS.get(policy, f"what {policy} chooses")
+    hoped = how_far(table, tolerance, policy, surely=False)
+    if keep == 1.0:
+        said = [
+            f"Keep everything: no fraction is sure to stay within {points} of the {everything} expected with all "
+            f"{size:,} examples."
+        ]
     else:
         best, random = table[policy, keep], table["random", keep]
         beside = "" if policy == "random" else f" and {percent(random.accuracy)} for a random subset of that size"
         begin = "Keep" if own else "For a linear student: keep"
+        said = [
+            f"{begin} {words}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
+            f"({100 * best.low:.1f} to {100 * best.high:.1f}), compared with {everything} for everything{beside}.",
+            f"All fractions down to {keep:.0%} are forecast to stay within {points} of everything, to the end of their "
+            f"intervals: at most {100 * max(0.0, best.lost_high):.1f} points are lost."
+            + ("" if policy == "random" else f" {_alone(how_far(table, tolerance, 'random'))}"),
+        ]
+    if hoped < keep:
+        row = table[policy, hoped]
         said.append(
-            f"{begin} {WORDS[policy]}, {keep:.0%} of {size:,}: expect {percent(best.accuracy)} accuracy "
-            f"({100 * best.low:.1f} to {100 * best.high:.1f}), compared with {everything} for everything{beside}."
+            f"If the middle of the forecast is enough for you, {words} may go down to {hoped:.0%}: "
+            f"{100 * row.lost:+.1f} points lost, at most {100 * row.lost_high:.1f}."
         )
-        reach = f"Random subsets do so down to {alone:.0%}." if alone < 1 else "Random subsets do so at no fraction."
+    if policy != "random":
         said.append(
-            f"All fractions down to {keep:.0%} are forecast to stay within {points} of everything; the interval "
-            f"allows a loss of {100 * max(0.0, full.accuracy - best.low):.1f} points."
-            + (
-                " No ranking is forecast to be clearly better."
-                if policy == "random" and verdict.ranks and not verdict.instead and not missed
-                else ""
-            )
-            + ("" if policy == "random" else f" {reach}")
+            "These forecasts are those of random subsets plus the difference that pilot subsets showed; the intervals "
+            "have room for that difference to vanish or to double at full size."
         )
-    if verdict.instead:
-        said.append(
-            "The pilot contradicts the theory's order of policies: the choice of policy follows the pilot's "
-            "measurements; the fraction and the accuracy still come from the forecast."
-        )
-    elif verdict.learns and not verdict.ranks:
-        said.append("Probes do not agree on which examples are hard, so only random subsets are considered.")
-    elif verdict.learns and missed:
-        said.append("Rankings are considered only where the forecast was right at the nearest pilot point.")
     if not own:
-        said.append("All of this is for a linear student. Your network may need the opposite: use --pilot to find out.")
+        said.append(
+            "All of this is for random subsets and a linear student. Use --pilot to find out what auto does for your "
+            "network."
+        )
     return tuple(said)
+
+
+def _alone(keep: float) -> str:
+    return f"Random subsets do so down to {keep:.0%}." if keep < 1 else "Random subsets do so at no fraction."
 
 
 def calibration_of(found: Forecaster, size: int, chance: float) -> dict[str, Any]:

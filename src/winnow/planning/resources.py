@@ -32,6 +32,7 @@ from ..training import Recipe
 from ..training.recipe import recipe_of
 from .comparison_cost import Half, halves_of
 from .pace import START, Pace, choosing, measured, trying
+from .run_files import file_bytes
 from .workload import INSIDE, Counts, counts_of, network_of
 
 __all__ = ["Resources", "estimate"]
@@ -40,10 +41,6 @@ OWNER = "estimate"
 LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, if its seconds are given and nothing is measured
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
-HEADER, ARRAY = 330, 125  # bytes of a signals file, and of each of its arrays, besides the numbers
-TABLE, RECORD = 1500, 120  # bytes of a table and of a step record, besides the numbers
-ORIGIN = 2750  # bytes of provenance in a table, for each thing it was made from: signals, scores
-DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 
 
 @dataclass(frozen=True)
@@ -128,6 +125,7 @@ def estimate(
     *,
     method: str,
     model: Any = "auto",
+    observer: Any = None,
     recipe: Recipe | None = None,
     seeds: int = 1,
     keep: float,
@@ -141,7 +139,7 @@ def estimate(
 
     Parameters
     ----------
-    source, method, model, recipe, seeds, keep, engine
+    source, method, model, observer, recipe, seeds, keep, engine
         As for `prune`, with its default balance.
     match_iterations
         How steps are matched in the training on the subset, as for `evaluate`, and in those of the veto.
@@ -158,23 +156,40 @@ def estimate(
     if seconds_per_example is not None:
         checks.number("seconds_per_example", OWNER, seconds_per_example, low=0, open_low=True)
     request = request_of(
-        requested(prune, source, keep, method=method, model=model, recipe=how, seeds=seeds, match_iterations=factor)
+        requested(
+            prune,
+            source,
+            keep,
+            method=method,
+            model=model,
+            observer=observer,
+            recipe=how,
+            seeds=seeds,
+            match_iterations=factor,
+        )
     )
-    network = network_of(source, request)
+    network = network_of(source, request.observer)
     counts = counts_of(source, request, network, kept, runner)
-    if seconds_per_example is None:
+
+    def timed(through: Any) -> Pace:
         threads = describe_engine(runner)["threads"]
-        pace = next(Local(workers=1, threads=threads).map(measured, [(source, network, how, counts)]))[1]
+        return next(Local(workers=1, threads=threads).map(measured, [(source, through, how, counts)]))[1]
+
+    if seconds_per_example is None or observer is not None:
+        pace = timed(network)
     else:
         given = seconds_per_example
         look = 0.0 if network is None else LOOK * given
         once = counts.at("epoch", "trained", "data")
         pace = Pace(given, look, {e.name: GRADIENT * given if e.cost_of({}).time == "gradient" else look for e in once})
+    step = pace.step  # of the network that is trained in the end, if another one observes
+    if observer is not None and source.task != "unlabelled":
+        step = timed(network_of(source, model)).step if seconds_per_example is None else seconds_per_example
     work, wall = _observing(counts, pace)
     tried, tries, seconds_try = trying(request, counts, pace, runner)
     select_seconds = choosing(source, request, counts)
-    full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, pace)
-    memory, disk = _memory(counts, halves_of(request, source.task)), _disk(source, counts)
+    full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, step)
+    memory, disk = _memory(counts, halves_of(request, source.task)), file_bytes(source, request, counts, tried)
     spent, saved = sum(work.values()) + select_seconds + tries, full - less
     times = {
         **{f"{name}, all jobs": seconds for name, seconds in work.items()},
@@ -189,7 +204,7 @@ def estimate(
         kept,
         counts.watched + counts.members,
         counts.workers,
-        math.nan if source.task == "unlabelled" else pace.step,
+        math.nan if source.task == "unlabelled" else step,
         wall,
         select_seconds,
         tried,
@@ -211,7 +226,7 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     """Seconds of all jobs by what they do, and seconds from start to end."""
     n = counts.n
     seeds = {
-        "making ready": _passes(counts) * n * pace.ready,
+        "making ready": counts.passes * n * pace.ready,
         "training": counts.watched * counts.epochs * n * pace.step,
         "recording": counts.watched * counts.epochs * n * pace.look if counts.dynamics else 0.0,
         **_signals(counts, pace),
@@ -224,11 +239,6 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     return {name: seconds for name, seconds in work.items() if seconds}, wall
 
 
-def _passes(counts: Counts) -> int:
-    """Jobs that read all examples and write a signals file, apart from those of the ensemble."""
-    return (counts.watched or counts.embedded) + bool(counts.at("data"))
-
-
 def _signals(counts: Counts, pace: Pace) -> dict[str, float]:
     """Seconds of the signals that are computed once per training, or once, all jobs."""
     found: dict[str, float] = {}
@@ -239,9 +249,9 @@ def _signals(counts: Counts, pace: Pace) -> dict[str, float]:
     return found
 
 
-def _trainings(counts: Counts, recipe: Recipe, factor: float, pace: Pace) -> tuple[float, float]:
+def _trainings(counts: Counts, recipe: Recipe, factor: float, step: float) -> tuple[float, float]:
     steps = recipe.matched_steps(counts.kept, counts.n, factor)
-    return recipe.epochs * counts.n * pace.step, steps * counts.kept / recipe.batches(counts.kept) * pace.step
+    return recipe.epochs * counts.n * step, steps * counts.kept / recipe.batches(counts.kept) * step
 
 
 def _memory(counts: Counts, halves: list[Half]) -> dict[str, float]:
@@ -270,28 +280,3 @@ def _read(counts: Counts, half: Half) -> int:
     many = {"seeds": counts.watched, "models": counts.members}
     times = (many[str(layout.axes[0])] if layout.stacked else 1 for layout in layouts)
     return counts.n * sum(layout.bytes(counts.sizes) * k for layout, k in zip(layouts, times, strict=True))
-
-
-def _disk(source: Source, counts: Counts) -> dict[str, float]:
-    """Bytes of the files of a run."""
-    n = counts.n
-    files = _passes(counts) + counts.members
-    header = HEADER + ARRAY * len(counts.layouts(counts.entries))
-    classes = len("".join(source.classes)) + 6 * len(source.classes)  # as text within text: escaped quotes, a comma
-    width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
-    labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0
-    scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE + ORIGIN
-    return {
-        "signals": counts.signals + files * (n * (counts.text + counts.label) + header + classes + 4 * counts.epochs),
-        "scores": scores if counts.scored else 0.0,
-        "subset": _column(counts.kept, width, counts.kept) + TABLE + ORIGIN * (counts.scored + (files > 0)) + classes,
-        "records": (files + counts.scored + 1) * RECORD + 550,
-    }
-
-
-def _column(n: int, width: float, distinct: int) -> float:
-    """Bytes of a parquet column: a dictionary and places in it, plain values once the dictionary is full."""
-    place = math.ceil(math.log2(max(2, distinct))) / 8
-    if distinct * width <= DICTIONARY:
-        return distinct * width + n * place
-    return n * width + DICTIONARY / width * place

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -95,14 +96,18 @@ class Counts:
         return self.n * (self.watched * self.bytes(seen) + self.members * self.bytes(asked) + alone)
 
     @property
+    def passes(self) -> int:
+        """Jobs that read all examples and write a signals file, apart from those of the ensemble."""
+        return (self.watched or self.embedded) + bool(self.at("data"))
+
+    @property
     def jobs(self) -> int:
         """Jobs for the engine at one time; those of the ensemble come after the others."""
         return max(self.watched, self.members)
 
 
-def network_of(source: Source, request: Request) -> torch.nn.Module | None:
+def network_of(source: Source, model: Any) -> torch.nn.Module | None:
     """The network that examples pass through; None for the raw inputs."""
-    model = request.model
     auto = isinstance(model, str) and model in ("auto", "raw")
     if source.task == "unlabelled":
         if auto or isinstance(model, torch.nn.Module):
@@ -114,8 +119,8 @@ def network_of(source: Source, request: Request) -> torch.nn.Module | None:
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:
     """The workload of a request on a source."""
-    needs, epochs, seeds = request.needs, request.recipe.epochs, request.seeds
-    entries = signals_for(tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})))
+    epochs, seeds = request.recipe.epochs, request.seeds
+    entries = signals_for(request.want)
     seen = [entry for entry in entries if entry.when in TRAINED]
     embedded = min(2, seeds) if not all(entry.stacked for entry in seen) else 0  # the first seed's and the second's
     watched = seeds if any(entry.stacked for entry in seen) else embedded

@@ -13,9 +13,9 @@ from ..artefacts.soft_labels import SoftLabels
 from ..core import checks
 from ..core.run import Run
 from ..engines import Engine
+from ..scores.mislabelled import label_evidence
 from ..selectors.method_string import parse_method
 from ..signals.soft_targets import soft_targets
-from ..signals.suspects import suspects
 from ..training.mixing_weight import mixing_weight
 from .auto import Chosen
 from .resolved_request import Request, choose
@@ -23,16 +23,18 @@ from .veto import Untried, Veto, can_be_tried
 from .veto import veto as measured_veto
 
 __all__ = [
+    "all_but_suspects",
     "at_random",
     "bare",
     "drawn_candidate",
+    "suspects",
     "tried_candidate",
     "weighted_targets",
     "with_targets",
     "without_suspects",
 ]
 
-NOISY = 0.05  # share of suspects from which on they are left out of the candidate
+SUSPECT = 0.5  # probability from which on a label counts as wrong
 
 
 def weighted_targets(
@@ -47,9 +49,10 @@ def weighted_targets(
 
 
 def _accuracy(soft: SoftLabels, source: Source) -> float:
-    """Share of the labels that the observed network predicted during training, or R2.
+    """Share of the labels that the soft targets predict, or R2.
 
-    A network that has not memorised its data does about as well on new data, and one that has is not a weak one.
+    It is held-out accuracy if they are out of fold. Otherwise it is accuracy during training: a network that has not
+    memorised its data does about as well on new data, and one that has is not a weak one.
     """
     if source.task == "classification":
         return soft.agreement(source)
@@ -59,14 +62,33 @@ def _accuracy(soft: SoftLabels, source: Source) -> float:
 
 
 def without_suspects(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
-    """The ids left after likely wrong labels, if `auto` chooses and there are many; None leaves nothing out."""
-    known = signals is not None and "margins" in signals and "predictions" in signals
-    if request.asked != "auto" or source.task != "classification" or signals is None or not known:
+    """The ids left after likely wrong labels, which the observation shows for free; None leaves nothing out.
+
+    They are left out if `auto` chooses, and if enough others remain to choose from.
+    """
+    flagged = suspects(source, signals)
+    if request.asked != "auto" or request.keep_suspects or flagged is None or not flagged.any():
         return None
-    found = suspects(signals)
-    left = found.ids[~found.mask]
+    left = source.ids[~flagged]
     enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
-    return left if found.noise_rate >= NOISY and enough else None
+    return left if enough else None
+
+
+def suspects(source: Source, signals: Signals | None) -> NDArray[np.bool_] | None:
+    """Whose labels are likely wrong, by what training revealed; None if that cannot be said."""
+    known = signals is not None and "margins" in signals and "predictions" in signals
+    if source.task != "classification" or signals is None or not known:
+        return None
+    return label_evidence(signals.take(source.ids)).probability >= SUSPECT
+
+
+def all_but_suspects(source: Source, signals: Signals | None) -> Subset | None:
+    """Everything but likely wrong labels; None if there are none, or nothing is known of them."""
+    flagged = suspects(source, signals)
+    if flagged is None or not flagged.any():
+        return None
+    about = {"method": "clean", "why": f"{int(flagged.sum())} likely wrong labels are left out"}
+    return Subset(source.ids[~flagged], certificate={**about, "suspects_left_out": int(flagged.sum())})
 
 
 def drawn_candidate(
@@ -125,19 +147,27 @@ def tried_candidate(
     def trained(subset: Subset) -> Subset:
         return dataclasses.replace(subset, targets=soft)
 
-    return measured_veto(
-        request.method.name,
-        source,
-        candidate,
-        random,
-        model=request.observer,
-        recipe=request.recipe,
-        match_iterations=request.match_iterations,
-        seed=request.seed,
-        pairs=request.pairs,
-        run=run,
-        engine=engine,
-    )
+    def measured(pairs: int | None) -> Veto:
+        return measured_veto(
+            request.method.name,
+            source,
+            candidate,
+            random,
+            keep=request.keep or 0.5,
+            model=request.observer,
+            recipe=request.recipe,
+            match_iterations=request.match_iterations,
+            seed=request.seed,
+            pairs=pairs,
+            run=run,
+            engine=engine,
+        )
+
+    if request.earlier:
+        found = measured(1).joined(request.earlier)
+        if found is not None:
+            return found
+    return measured(request.pairs)
 
 
 def at_random(request: Request) -> Request:

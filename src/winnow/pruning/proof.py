@@ -11,23 +11,33 @@ from ..artefacts import Signals, Source, Study, Subset
 from ..artefacts.explanation import DatasetExplanation
 from ..artefacts.gallery import Gallery
 from ..artefacts.ledger import STAGES
-from ..core.request import Observations, RunDirectory, Seed, request, whole
+from ..core.request import Observations, RunDirectory, Seed, flag, request, whole
 from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
-from ..evaluation.evaluate import evaluate
+from ..evaluation.evaluate import Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
-from ..explaining.pictures import make_gallery, make_pictures
 from ..models.identity import Model
 from ..report import write_run_report
+from ..report.pictures import make_gallery, make_pictures
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .prune import HELD_OUT, chosen_subset
-from .resolved_request import MethodName, Observer, Pairs, Recorded, Tolerance, TrainOn, request_of
+from .resolved_request import (
+    EarlierPlan,
+    KeepSuspects,
+    MethodName,
+    Observer,
+    Pairs,
+    Recorded,
+    Tolerance,
+    TrainOn,
+    request_of,
+)
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -58,9 +68,13 @@ def prune_with_proof(
     model: Model = "auto",
     observer: Observer = None,
     signals: Recorded = None,
+    plan: EarlierPlan = None,
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
+    keep_suspects: KeepSuspects = False,
+    repeated: Repeated = False,
+    clean: Annotated[bool, flag("Compare also with everything but likely wrong labels.")] = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     seed: Seed = 0,
@@ -77,13 +91,18 @@ def prune_with_proof(
 
     Parameters
     ----------
-    source, keep, tolerance, method, targets, balance, model, observer, signals, recipe, seeds, veto, validation, seed,
-    out, engine, **parameters
+    source, keep, tolerance, method, targets, balance, model, observer, signals, plan, recipe, seeds, veto,
+    keep_suspects, validation, seed, out, engine, **parameters
         As for `prune`.
     test
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
         If not given, data named by text or path are tested on their own test split; otherwise a fifth of the source
         is held out.
+    repeated
+        Whether to compare also with repeated random: as many steps, on a random subset of the same size that is drawn
+        anew for each epoch.
+    clean
+        Whether to compare also with `clean`: everything but the examples whose labels are likely wrong.
     proof_seeds
         Number of retrainings per arm.
     match_iterations
@@ -140,12 +159,13 @@ def prune_with_proof(
             if tests is None
             else evaluate(
                 source,
-                {name: draws},
+                {name: draws, **({"clean": found.clean} if clean and found.clean is not None else {})},
                 test=tests,
                 model=model,
                 recipe=choice.recipe,
                 seeds=numbers,
                 soft=found.soft,
+                repeated=repeated,
                 match_iterations=match_iterations,
                 seed=seed,
                 out=run,

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset, record
 from ..artefacts.soft_labels import SoftLabels
-from ..core import registry
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
@@ -29,6 +28,7 @@ from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
 from ..training.recipe import How, MatchIterations
 from .candidate import (
+    all_but_suspects,
     at_random,
     bare,
     drawn_candidate,
@@ -38,6 +38,8 @@ from .candidate import (
     without_suspects,
 )
 from .resolved_request import (
+    EarlierPlan,
+    KeepSuspects,
     MethodName,
     Observer,
     Pairs,
@@ -47,6 +49,7 @@ from .resolved_request import (
     TrainOn,
     choose,
     request_of,
+    wanted_signals,
 )
 from .veto import Untried, Veto
 
@@ -67,9 +70,11 @@ def prune(
     model: Model = "auto",
     observer: Observer = None,
     signals: Recorded = None,
+    plan: EarlierPlan = None,
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
+    keep_suspects: KeepSuspects = False,
     match_iterations: MatchIterations = 0.0,
     validation: MoreData = None,
     seed: Seed = 0,
@@ -81,8 +86,8 @@ def prune(
 
     With `method="auto"`, one training is observed. It gives the soft targets, and the order in which a candidate is
     chosen: a mixture of uncertain and random examples, or examples that cover each class if few are kept. The candidate
-    is then tried against a random subset with the same soft targets, on held-out parts of the source. If it is not
-    ahead, the random subset is the answer.
+    is then tried against a random subset with the same soft targets, on held-out parts of the source. If it does not
+    hold there, the random subset is the answer.
 
     Parameters
     ----------
@@ -108,10 +113,18 @@ def prune(
         A cheaper network to observe and to try the candidate with; `model` if not given.
     signals
         What a training has already recorded (`wn.observe`, a `Recorder`): nothing is observed then.
+    plan
+        A Plan with a pilot of your network (`wn.plan(..., pilot=True)`), or its run directory. What is reused are the
+        pilot's pairs of trainings of the same candidate and of random draws with soft targets, at a fraction up to 1.5
+        times larger or smaller. One pair is then trained on this source; if it has the sign of the pilot's mean, no
+        others are. The observation is made anew, because the pilot saw only a part of the source.
     veto
-        Number of pairs of short trainings that try the candidate of `auto`; if not given, three, or five on small data.
+        Number of pairs of trainings that try the candidate of `auto`; if not given, three, or up to five on small data.
         0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover
         each class are used untried, and otherwise the subset is random.
+    keep_suspects
+        Whether `auto` may choose examples whose labels are likely wrong (`wn.score("mislabelled")`, from the same
+        observation). Otherwise it leaves them out, if enough others remain, and the certificate says how many.
     match_iterations
         How the trainings of the veto are matched, as in `evaluate`.
     validation
@@ -158,6 +171,7 @@ class FoundSubset:
     signals: Signals | None
     soft: SoftLabels | None  # of all examples, for whatever the subset is compared with
     draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
+    clean: Subset | None = None  # all but the examples whose labels are likely wrong; None if nothing is known of them
 
 
 def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
@@ -172,6 +186,8 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     given = _given(source, signals, scores)
     clean = without_suspects(source, signals, request)
     tried: Veto | Untried | None = None
+    if request.pilot is not None:
+        run.put("plan/pilot", request.pilot, float(request.pilot.pilot["seconds"]), file="plan")  # for the bill
     if request.pairs != 0:
         tried = tried_candidate(source, signals, given, clean, soft, request, run, engine)
     plain = None if tried is None or tried.holds else at_random(request)
@@ -183,7 +199,9 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = choose(None, bare(source), plain, request.keep, number)
         return with_targets(drawn, soft, tried, source)
 
-    return FoundSubset(_kept(run, lambda: made(0), making), scores, signals, soft, made)
+    return FoundSubset(
+        _kept(run, lambda: made(0), making), scores, signals, soft, made, all_but_suspects(source, signals)
+    )
 
 
 def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
@@ -259,7 +277,7 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
             "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
         )
         needs = needs - {"embeddings"}
-    want = sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None})
+    want = wanted_signals(needs)
     if not want:
         return embedded
     seen = observe(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts.plan import Plan
+from ..core import registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.files import fingerprint
 from ..core.parameter_names import argument, of
-from ..core.request import Parameter, VerbRequest, choice, number, whole
+from ..core.request import Parameter, VerbRequest, choice, flag, number, whole
 from ..core.seeds import number as number_of
 from ..core.seeds import several
 from ..evaluation.test_sets import exam
@@ -24,9 +28,11 @@ from ..selectors.select import select
 from ..sources.openable import opened_like
 from ..training.recipe import Recipe
 from .auto import Chosen, automatic
+from .earlier_plan import earlier_differences
 from .rehearsal import made_up_signals
 
 __all__ = [
+    "EarlierPlan",
     "MethodName",
     "Observer",
     "Pairs",
@@ -37,6 +43,7 @@ __all__ = [
     "choose",
     "draw_seed",
     "request_of",
+    "wanted_signals",
 ]
 
 TARGETS = ("soft", "labels")
@@ -58,6 +65,7 @@ Observer = Annotated[
 TrainOn = Annotated[
     str, choice("Soft targets for the subset, only labels, or whichever the method is meant for", ("auto", *TARGETS))
 ]
+KeepSuspects = Annotated[bool, flag("Let auto choose examples whose labels are likely wrong too.")]
 Pairs = Annotated[
     int | None,
     whole("Pairs of short trainings that try what auto chose; 0 uses it untried.", low=0),
@@ -73,6 +81,27 @@ def _recorded(name: str, owner: str, value: Any) -> Signals:
 
 
 Recorded = Annotated[Signals | None, Parameter("", _recorded, plain=lambda found: found.fingerprint, option=None)]
+
+
+def _read_plan(name: str, owner: str, value: Any) -> Plan:
+    if isinstance(value, Plan):
+        return value
+    if not isinstance(value, str | Path):
+        raise InputError(
+            f"{of(name, owner)} must be a Plan, or a run directory that holds one; got {type(value).__name__}."
+        )
+    return Plan.load(value)
+
+
+EarlierPlan = Annotated[
+    Plan | str | Path | None,
+    Parameter(
+        "Run directory of winnow plan --pilot: its pilot stands in for most pairs that try the candidate.",
+        _read_plan,
+        plain=None,
+        kind=Path | None,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,9 @@ class Request:
     signals: Signals | None  # recorded already
     soft: bool  # whether the subset gets soft targets
     pairs: int | None  # pairs of trainings of the veto; None if auto decides, 0 for none
+    earlier: tuple[float, ...]  # differences of candidate and random in the pilot of a plan
+    pilot: Plan | None  # that plan
+    keep_suspects: bool  # whether likely wrong labels may be chosen
     match_iterations: float
     recipe: Recipe
     seeds: int
@@ -111,6 +143,16 @@ class Request:
         if self.balance is not None and not classified:
             needs = needs | {"embeddings"}
         return frozenset(needs)
+
+    @property
+    def want(self) -> tuple[str, ...]:
+        """The signals that record these arrays."""
+        return wanted_signals(self.needs)
+
+
+def wanted_signals(needs: Iterable[str]) -> tuple[str, ...]:
+    """Names of the signals to observe for these arrays."""
+    return tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None}))
 
 
 def request_of(asked: VerbRequest) -> Request:
@@ -146,6 +188,7 @@ def request_of(asked: VerbRequest) -> Request:
         "validation": None if validation is None else validation.fingerprint,
         "method": chosen.name,
         "balance": balance,
+        **({} if asked.plan is None else {"plan": fingerprint(asked.plan.entries())}),
     }
     request = Request(
         asked=asked.method,
@@ -156,6 +199,8 @@ def request_of(asked: VerbRequest) -> Request:
         observer=asked.model if asked.observer is None else asked.observer,
         soft=soft,
         pairs=asked.veto if auto and labelled and keep is not None and keep < 1 else 0,
+        earlier=earlier_differences(asked, chosen.name),
+        pilot=asked.plan,
         seeds=len(numbers),
         numbers=numbers,
         settings=settings,
@@ -165,7 +210,17 @@ def request_of(asked: VerbRequest) -> Request:
     return request
 
 
-TAKEN = ("source", "keep", "tolerance", "model", "recipe", "seed", "signals", "match_iterations")  # unchanged
+TAKEN = (  # unchanged
+    "source",
+    "keep",
+    "tolerance",
+    "model",
+    "recipe",
+    "seed",
+    "signals",
+    "keep_suspects",
+    "match_iterations",
+)
 
 
 def _fits(source: Source, signals: Signals) -> None:
@@ -175,6 +230,12 @@ def _fits(source: Source, signals: Signals) -> None:
         raise InputError(
             f"{of('signals', 'prune')} must hold every example of source {source.name!r}; {int(missing.sum())} are "
             f"missing, the first is {source.ids[missing][0]!r}. Give the Recorder the ids: ids=source.ids."
+        )
+    if signals.task == source.task == "classification" and sorted(signals.classes) != sorted(source.classes):
+        raise InputError(
+            f"{of('signals', 'prune')} must have the classes of source {source.name!r}, by the same names; got "
+            f"{', '.join(signals.classes[:3])} and so on, not {', '.join(source.classes[:3])}. Give the Recorder the "
+            "names, in the order of your class numbers: class_names=source.classes."
         )
 
 

@@ -30,7 +30,6 @@ from ..models import build, choose
 from ..models.identity import Model
 from ..signals.observe import observe
 from ..signals.soft_targets import soft_targets
-from ..signals.suspects import suspects as find_suspects
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, TestData, test_sets
 from ..training import Feed, Recipe, hold, predict
@@ -39,6 +38,7 @@ from ..training.dynamic_sampler import DynamicSampler
 from ..training.mixing_weight import mixing_weight
 from ..training.recipe import How
 from ..training.trained_network import TrainedNetwork
+from .candidate import suspects
 from .prune import HELD_OUT
 
 __all__ = ["TrainingReport", "train"]
@@ -264,7 +264,7 @@ def _observed(lesson: _Lesson, asked: Any, run: Run, engine: Engine, full: int) 
         quality = float((soft.argmax(1) == source.labels[source.order]).mean())
     out = None
     if asked.leave_out:
-        out = find_suspects(seen.take(ids)).mask
+        out = None if (flagged := suspects(source, seen)) is None else flagged[source.order]
     return replace(lesson, soft=soft, soft_weight=mixing_weight(share, quality, classes), out=out)
 
 

@@ -6,8 +6,19 @@ they see, and the held-out part says which did better. A candidate that is not a
 random subset with the same soft targets.
 
 Each pair k has its own held-out part, its own draw of both subsets and its own initial weights, which both trainings
-share. With d_k the difference of the metric on part k, the candidate holds if the mean of d_k is above zero. Trainings
-have half the epochs: a quarter was seen to rank methods wrongly. Test data have no part in this.
+share. With d_k the difference of the metric on part k, m their mean over K pairs and s their standard deviation, the
+candidate holds if
+
+    m K / s^2 + PRIOR / SPREAD^2 > 0,
+
+that is, if the expected difference is above zero given the pairs and what was seen before: on the development data of
+`studies/winning`, candidates were half a point above random on average, and differed by half a point. A spread of one
+point leaves more to the pairs, which decide alone where they agree. Few pairs on small parts are noisy: going by m > 0
+alone turned good candidates away.
+
+Trainings are as long as the user's, or down to half of that so that all of them together cost about as much as one
+training on everything: a quarter was seen to rank methods wrongly, and half is too short where few examples are kept.
+Test data have no part in this.
 
 Of a very small source, too little can be held out to tell anything. Then nothing is tried: a candidate that covers the
 classes is used as it is, and for any other the subset is random.
@@ -16,6 +27,7 @@ classes is used as it is, and for any other the subset is random.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +50,9 @@ SMALL = 1000  # examples; a smaller part says little by itself
 HELD_OUT = 0.2
 MOST = 5000  # examples held out at most
 FEWEST = 20  # examples held out at least; on fewer, one example is worth more than any difference to be found
-SHORTER = 0.5  # of the epochs
+SHORTEST = 0.5  # of the epochs
+BUDGET = 1.0  # trainings on everything that all pairs may cost, if half the epochs are enough for that
+PRIOR, SPREAD = 0.005, 0.01  # the difference expected before any pair, and how far it may be from that
 
 Draw = Callable[[Source, int], Subset]  # a subset of a part of the source, by the number of the draw
 
@@ -55,6 +69,13 @@ class Veto:
     epochs: int
     held_out: int
     soft: bool = True  # whether both had soft targets
+    earlier: int = 0  # how many of the differences are from the pilot of a plan
+
+    def joined(self, earlier: tuple[float, ...]) -> Veto | None:
+        """The same with differences from a pilot before its own; None if their means have different signs."""
+        if (math.fsum(earlier) > 0) != (math.fsum(self.differences) > 0):
+            return None
+        return replace(self, differences=(*earlier, *self.differences), earlier=len(earlier))
 
     @property
     def interval(self) -> Interval:
@@ -64,7 +85,9 @@ class Veto:
     @property
     def holds(self) -> bool:
         """Whether the candidate is used."""
-        return self.interval.centre > 0
+        pairs = len(self.differences)
+        variance = statistics.variance(self.differences) if pairs > 1 else SPREAD**2
+        return self.interval.centre * pairs * SPREAD**2 + PRIOR * variance > 0
 
     def sentence(self, metric: str) -> str:
         """What was found, in words."""
@@ -72,8 +95,11 @@ class Veto:
         scale, unit = (100.0, " points") if metric == "accuracy" else (1.0, " of R2")
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
         found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
-        pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs)"
-        return f"{found} {pairs}" + ("" if self.holds else f"; {_random_instead(self.soft)}")
+        own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""
+        pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs{own})"
+        if not self.holds:
+            return f"{found} {pairs}; {_random_instead(self.soft)}"
+        return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")
 
     @property
     def against(self) -> str:
@@ -93,17 +119,23 @@ class Veto:
             "candidate_metric": self.candidate,
             "random_metric": self.random,
             "pairs": len(self.differences),
+            "pairs_from_plan": self.earlier,
             "epochs": self.epochs,
             "held_out": self.held_out,
             "holds": self.holds,
         }
 
 
-def extent(n: int, pairs: int | None, recipe: Recipe) -> tuple[float, int, Recipe]:
+def extent(
+    n: int, keep: float, match_iterations: float, pairs: int | None, recipe: Recipe
+) -> tuple[float, int, Recipe]:
     """The share of n examples held out, the number of pairs and how they train; for `pairs`, see `veto`."""
     share = min(HELD_OUT, MOST / n)
-    count = pairs or (PAIRS if share * n >= SMALL else MORE_PAIRS)
-    return share, count, replace(recipe, epochs=max(1, math.ceil(SHORTER * recipe.epochs)))
+    cost = 2 * (1 - share) * keep ** (1 - match_iterations)  # of a pair, in trainings on everything
+    most = PAIRS if share * n >= SMALL else MORE_PAIRS
+    count = pairs or min(most, max(PAIRS, int(BUDGET / cost)))
+    length = min(1.0, max(SHORTEST, BUDGET / (count * cost)))
+    return share, count, replace(recipe, epochs=max(1, math.ceil(length * recipe.epochs)))
 
 
 @dataclass(frozen=True)
@@ -144,6 +176,7 @@ def veto(
     candidate: Draw,
     random: Draw,
     *,
+    keep: float,
     model: Any,
     recipe: Recipe,
     match_iterations: float,
@@ -162,16 +195,18 @@ def veto(
         All examples to choose from.
     candidate, random
         Draw a subset of a part of the source, with its soft targets.
+    keep
+        The fraction that both keep.
     model, recipe, match_iterations
         How to train.
     seed
         Seed of everything random.
     pairs
-        Number of pairs; if not given, three, or five if the parts are small.
+        Number of pairs; if not given, three, or up to five if the parts are small and the subset too.
     run, engine
         Where finished trainings are kept, and where they run.
     """
-    share, count, shorter = extent(len(source), pairs, recipe)
+    share, count, shorter = extent(len(source), keep, match_iterations, pairs, recipe)
     network = network_of(source, model)
     gaps, ours, theirs, seconds, held, soft = [], 0.0, 0.0, 0.0, 0, False
     for number in range(count):

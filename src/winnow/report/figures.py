@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from ..artefacts import Interval, Scores, Study, Subset
+from ..artefacts import Interval, Study
 from ..artefacts.free_alternatives import is_random
 from ..artefacts.study import Arm
 from ..core.units import seconds_text
 from .metric_units import Units, method_of, name_for_axis
 from .palette import LIGHT, RANDOM, method_style, name_at, spread
+from .score_histogram import score_histogram
 from .sentences import relabelling, searching
 from .svg import WIDTH, drawing, to_svg
 
@@ -34,8 +34,6 @@ __all__ = [
     "shows_seeds",
     "to_svg",
 ]
-
-BINS = 40
 
 
 def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
@@ -142,6 +140,8 @@ def arms_side_by_side(study: Study, test: str | None = None) -> Figure:
 def _free_name(study: Study, arm: Arm) -> str:
     """What an arm is, for people."""
     soft = " + soft" if arm.soft else ""
+    if arm.repeated:
+        return f"repeated random{soft}"
     if arm.same_steps is not None:
         return f"everything{soft or ', same steps'}"
     return f"random{soft}" if is_random(study, arm.name) else method_of(arm.name)
@@ -232,73 +232,6 @@ def _direct_labels(axes: Any, labels: Sequence[tuple[str, str, float, float]]) -
     for (name, color, x, _), y in zip(ordered, heights, strict=True):
         right = max(end for *_, end, _ in labels if abs(end - x) < 0.1)  # clear of nearby markers
         name_at(axes, name_for_axis(name), color, (right, y), 9)
-
-
-def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
-    """Histogram of the scores, with the kept part of each bar.
-
-    Parameters
-    ----------
-    scores
-        The scores; higher is harder.
-    subset
-        The kept examples; without it the bars are not split.
-    """
-    edges, beyond = _edges(scores.values)
-    values = np.clip(scores.values, edges[0], edges[-1])
-    kept = np.ones(len(scores), dtype=bool) if subset is None else np.isin(scores.ids, subset.ids)
-    held, _ = np.histogram(values[kept], edges)
-    left, _ = np.histogram(values[~kept], edges)
-    with drawing():
-        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
-        axes = figure.add_subplot()
-        width, gap = np.diff(edges), 0.92
-        axes.bar(
-            edges[:-1],
-            held,
-            width * gap,
-            align="edge",
-            color=LIGHT["m1"],
-            label="all" if subset is None else f"kept ({int(kept.sum()):,})",
-        )
-        if subset is not None:
-            axes.bar(
-                edges[:-1],
-                left,
-                width * gap,
-                bottom=held,
-                align="edge",
-                color=LIGHT["dropped"],
-                label=f"dropped ({int((~kept).sum()):,})",
-            )
-            figure.legend(
-                *axes.get_legend_handles_labels(),
-                loc="outside upper left",
-                ncols=2,
-                handlelength=1.0,
-                handleheight=0.9,
-            )
-        axes.set_xlabel(
-            f"easier  \N{LEFTWARDS ARROW}  {name_for_axis(scores.name)}  \N{RIGHTWARDS ARROW}  harder"
-            + ("   (last bar: all larger values)" if beyond else "")
-        )
-        axes.set_ylabel("examples")
-        axes.grid(axis="y")
-        axes.locator_params(axis="y", nbins=4, integer=True)
-        axes.margins(x=0.01)
-        return figure
-
-
-def _edges(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
-    """Edges of the bars: one bar per whole number for counts, otherwise equal widths without a long, empty tail."""
-    low, high = float(values.min()), float(values.max())
-    if high - low < BINS and bool(np.all(values == np.round(values))):
-        return np.arange(low - 0.5, high + 1.0), False
-    if high == low:
-        return np.array([low - 0.5, low + 0.5]), False
-    ordinary = float(np.quantile(values, 0.995))
-    beyond = high - low > 3 * (ordinary - low) > 0
-    return np.linspace(low, ordinary if beyond else high, BINS + 1), beyond
 
 
 def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:

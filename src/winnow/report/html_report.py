@@ -64,9 +64,10 @@ def render(saved: SavedRun) -> str:
     return filled("report.html", page(saved))
 
 
-def filled(template: str, values: Mapping[str, Any]) -> str:
-    """The template filled with its values, the stylesheet and the script."""
+def filled(template: str, values: Mapping[str, Any], more: str = "") -> str:
+    """The template filled with its values, the stylesheet and the script, and those that are named `more`."""
     import jinja2
+    from markupsafe import Markup
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("winnow.report", "templates"),
@@ -75,8 +76,11 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _text(environment, "copy.js")
-    own = {"css": _text(environment, "report.css"), "script": script, "script_hash": _hash(script)}
+    script, css = (
+        Markup("\n").join(_text(environment, f"{name}.{kind}") for name in (first, more) if name)
+        for first, kind in (("copy", "js"), ("report", "css"))
+    )
+    own = {"css": css, "script": script, "script_hash": _hash(script)}
     return environment.get_template(template).render(**values, **own) + "\n"
 
 

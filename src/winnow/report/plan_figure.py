@@ -1,7 +1,7 @@
-"""The figure of a saved plan: forecast accuracy by fraction kept, and the pilot points it was checked on.
+"""The figure of a saved plan: forecast accuracy by fraction kept, and what the pilot measured.
 
-Left: the forecast for the full data, one line per policy with 95 % bands. Right: the pilot's held-out points, measured
-and forecast. It reads plain values, as stored in `plan.json`.
+Left: the forecast for the full data, one line per policy with 95 % bands. Right: the pilot's random parts and chosen
+subsets, and the held-out point as forecast. It reads plain values, as stored in `plan.json`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,17 @@ from .svg import WIDTH, drawing
 __all__ = ["draw_plan", "plan_figure"]
 
 STYLES: dict[str, dict[str, Any]] = {
-    "hard": {"color": LIGHT["m1"], "linestyle": "-", "marker": "o"},
-    "window": {"color": LIGHT["m3"], "linestyle": "-.", "marker": "D"},
-    "easy": {"color": LIGHT["m2"], "linestyle": (0, (5, 1)), "marker": "^"},
+    "auto": {"color": LIGHT["m1"], "linestyle": "-", "marker": "o"},
+    "soft random": {"color": LIGHT["m2"], "linestyle": (0, (5, 1)), "marker": "^"},
     "random": {"color": LIGHT["random"], "linestyle": "--", "marker": "s"},
 }
-NAMES = {"hard": "keep hard", "window": "in between", "easy": "keep easy", "random": "random"}
+OTHER = {"color": LIGHT["m3"], "linestyle": "-.", "marker": "D"}  # a method asked for
+NAMES = {"soft random": "random, soft targets"}
+SHIFT = {"candidate": 0.94, "soft random": 1.06}  # side by side where sizes are the same
+
+
+def _style(policy: str) -> dict[str, Any]:
+    return STYLES.get("auto" if policy == "candidate" else policy, OTHER)
 
 
 def draw_plan(about: Mapping[str, Any], path: str | Path) -> Path | None:
@@ -67,23 +72,24 @@ def plan_figure(about: Mapping[str, Any]) -> Figure:
 def _forecast(axes: Any, about: Mapping[str, Any]) -> None:
     rows = about["forecasts"]
     full = next(row for row in rows if row["keep"] == 1.0)
-    for policy, style in STYLES.items():
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        style = _style(policy)
         line = sorted([row for row in rows if row["policy"] == policy and row["keep"] < 1], key=lambda r: r["keep"])
         line.append(full)
         x = np.array([row["keep"] for row in line])
         y, low, high = (100 * np.array([row[key] for row in line]) for key in ("accuracy", "low", "high"))
-        if policy in ("random", about["policy"]):  # four overlapping bands would be unreadable
+        if policy in ("random", about["policy"]):  # many overlapping bands would be unreadable
             axes.fill_between(x, low, high, color=style["color"], alpha=0.12, linewidth=0)
-        axes.plot(x, y, color=style["color"], linestyle=style["linestyle"], label=NAMES[policy])
+        axes.plot(x, y, color=style["color"], linestyle=style["linestyle"], label=NAMES.get(policy, policy))
     keep, expected, interval = about["keep"], about["expected"], about["interval"]
-    if about["policy"] in STYLES and keep < 1:
-        colour = STYLES[about["policy"]]["color"]
+    if keep < 1:
+        colour = _style(about["policy"])["color"]
         axes.errorbar(
             [keep],
             [100 * expected],
             yerr=[[100 * (expected - interval[0])], [100 * (interval[1] - expected)]],
             color=colour,
-            marker=STYLES[about["policy"]]["marker"],
+            marker=_style(about["policy"])["marker"],
             markersize=7,
             linestyle="none",
             label=f"recommended, {keep:.0%}",
@@ -110,20 +116,30 @@ def _pilot(axes: Any, about: Mapping[str, Any]) -> None:
         marker=style["marker"],
         markerfacecolor=LIGHT["paper"],
     )
-    shift = {"hard": 0.94, "easy": 1.06, "random": 1.0}  # side by side where sizes are the same
-    for check in about["checks"]:
-        colour, place = STYLES[check["policy"]]["color"], shift[check["policy"]] * check["size"]
-        ends = (100 * check["measured"], 100 * check["forecast"])
-        axes.plot([place, place], ends, color=colour, linewidth=1.0, alpha=0.6)
+    check = about["checks"][0]
+    ends = (100 * check["measured"], 100 * check["forecast"])
+    axes.errorbar(
+        [check["size"]], [ends[0]], yerr=[200 * check["standard_error"]], color=style["color"], linestyle="none"
+    )
+    axes.plot(
+        [check["size"]],
+        [ends[1]],
+        color=style["color"],
+        marker="x",
+        markersize=6,
+        markeredgewidth=1.6,
+        linestyle="none",
+    )
+    for arm in about["arms"]:
+        chosen = _style(arm["policy"])
         axes.errorbar(
-            [place],
-            [ends[0]],
-            yerr=[200 * check["standard_error"]],
-            color=colour,
-            marker=STYLES[check["policy"]]["marker"],
+            [SHIFT.get(arm["policy"], 1.0) * arm["size"]],
+            [100 * float(np.mean(arm["accuracies"]))],
+            yerr=[200 * arm["standard_error"]],
+            color=chosen["color"],
+            marker=chosen["marker"],
             linestyle="none",
         )
-        axes.plot([place], [ends[1]], color=colour, marker="x", markersize=6, markeredgewidth=1.6, linestyle="none")
     sizes = [point["size"] for point in curve]
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -131,7 +147,7 @@ def _pilot(axes: Any, about: Mapping[str, Any]) -> None:
     axes.margins(x=0.1, y=0.1)
     axes.set_xlabel("training examples in the pilot")
     axes.set_ylabel("accuracy, %")
-    axes.set_title("Pilot: measured (markers), forecast (crosses)", fontsize=9, color=LIGHT["soft"], loc="left")
+    axes.set_title("Pilot: measured (markers), forecast (cross)", fontsize=9, color=LIGHT["soft"], loc="left")
     axes.grid(axis="y")
 
 

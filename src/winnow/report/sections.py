@@ -17,10 +17,11 @@ from .. import __version__
 from ..artefacts import Interval, Study, Subset
 from ..artefacts.free_alternatives import is_random
 from ..artefacts.ledger import ledger
-from ..core.units import GAP, MINUS, seconds_text
+from ..core.units import GAP
 from . import figures
 from . import sentences as words
 from .class_section import class_section
+from .ledger_section import ledger_section, signed_seconds
 from .metric_units import Units
 from .palette import DARK, LIGHT, css_variables
 from .saved_run import SavedRun
@@ -58,7 +59,7 @@ def page(saved: SavedRun) -> dict[str, Any]:
         "classes": None if study is None else class_section(saved, study, arms, main),
         "gallery": saved.gallery if saved.gallery and saved.gallery.sections else None,
         "teaching": _teaching(saved),
-        "ledger": _ledger(rows),
+        "ledger": ledger_section(rows),
         "certificate": _certificate(saved, main),
         "loading": _loading(saved, origin),
         "provenance": _provenance(saved),
@@ -164,7 +165,7 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
         tiles.append(
             {
                 "label": "net after one training",
-                "value": _signed_seconds(row["net_after_one_s"]),
+                "value": signed_seconds(row["net_after_one_s"]),
                 "sub": _pays_sub(words.pays(row)),
             }
         )
@@ -178,12 +179,6 @@ def _pays_sub(text: str) -> str:
 
 def _range(units: Units, got: Interval) -> str:
     return "one seed: no interval" if math.isnan(got.low) else f"{units.number(got.low)} to {units.number(got.high)}"
-
-
-def _signed_seconds(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return (MINUS if value < 0 else "+") + seconds_text(abs(value))
 
 
 def _results(study: Study) -> list[dict[str, Any]]:
@@ -274,49 +269,6 @@ def _teaching(saved: SavedRun) -> dict[str, Any] | None:
     titles = {"dropped": "What stands in for dropped examples", "kept": "Partners of kept examples"}
     groups = {title: [item.id for item in held.get(name, ())] for name, title in titles.items()}
     return teaching_section(saved.relations, saved.pictures, groups)
-
-
-def _ledger(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
-    if not rows:
-        return None
-    found = list(rows.values())
-    said = [{"arm": row["arm"], "text": text[0].upper() + text[1:] + "."} for row in found if (text := words.net(row))]
-    cells = [
-        [
-            cell(str(row["arm"])),
-            *(cell(_plain_seconds(row[key])) for key in ("observe_s", "score_s", "select_s")),
-            cell(seconds_text(more) if (more := words.searching(row)) else ""),
-            cell(seconds_text(made) if (made := words.relabelling(row)) > 0 else ""),
-            *(cell(_plain_seconds(row[key])) for key in ("selection_s", "train_s", "full_train_s")),
-            cell(_signed_seconds(row["saved_per_training_s"])),
-            cell(_signed_seconds(row["net_after_one_s"])),
-            cell(words.pays(row)),
-        ]
-        for row in found
-    ]
-    head = [
-        "subset",
-        "observing",
-        "scoring",
-        "selecting",
-        "planning, veto, searching",
-        "relabelling",
-        "selection, total",
-        "training",
-        "full training",
-        "saved per training",
-        "net after one",
-        "pays off after",
-    ]
-    return {
-        "said": said if len(said) <= 3 else [],
-        "table": table(head, cells),
-        "svg": _svg(figures.ledger_bar(found), "seconds until the end of the first training", "l0"),
-    }
-
-
-def _plain_seconds(value: float) -> str:
-    return "" if value is None or math.isnan(value) else seconds_text(value)
 
 
 def _certificate(saved: SavedRun, main: str | None) -> list[dict[str, str]]:

@@ -54,7 +54,8 @@ def versus_full(study: Study, arm: str, test: str | None = None) -> Interval | N
 def versus_same_steps(study: Study, arm: str, test: str | None = None) -> Interval | None:
     """Paired difference between an arm and everything for the same number of steps, on labels, if both were run."""
     about = study.arm(arm)
-    names = [one.name for one in study.arms if one.same_steps == about.size and not one.soft and one.name != arm]
+    same = [one for one in study.arms if one.same_steps == about.size and not one.soft and not one.repeated]
+    names = [one.name for one in same if one.name != arm]
     return _versus(study, arm, names[0] if names and about.kind in ("random", "subset") else None, test)
 
 

@@ -1,4 +1,4 @@
-"""Scores: one pure function per file, from Signals to one number per example; higher always means harder.
+"""Scores: one pure function per file, from Signals to one number per example; higher means harder.
 
 To add one: write `scores/NAME.py` with a function `NAME(signals, *, parameters)` under
 `@registry.score(needs=..., paper=..., tasks=...)`, with its formula in the docstring, and add its import line here. The

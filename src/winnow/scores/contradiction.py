@@ -18,8 +18,11 @@ def contradiction(signals: Signals, *, share: float = 0.2) -> NDArray[np.float64
 
     mean over seeds of (1 - support) / 2, where support is the mean of the largest cosines phi.phi' / |phi| |phi'| of
     its lpNTK feature with others of its class, over a share of them. It follows Appendix C.3: an example that is not
-    interchangeable with its class is an outlier of it, often a label error. `lpntk.contradictions` gives more details.
-    An example alone in its class scores 0.
+    interchangeable with its class is an outlier of it. `lpntk.contradictions` gives more details. An example alone in
+    its class scores 0.
+
+    It says what a class has in common, and is no way to find label issues: where people made the mistakes (CIFAR-10
+    with human labels), it ranks wrong labels worse than plain loss does. `wn.check` finds them.
 
     Parameters
     ----------

@@ -19,6 +19,11 @@ def dynamic_uncertainty(signals: Signals, *, window: int | None = None, epochs: 
     mean over seeds and over all windows of J successive recorded epochs of std(p_y), p_y the probability of the
     true class. std divides by J; dividing by J - 1 would rescale all scores equally.
 
+    Higher means that the probability moved more, which is not the same as harder. An example that is never learned
+    stays at a low probability and scores low. With many wrong labels (CIFAR-10 with human labels) the ranking is
+    the reverse of difficulty: wrong labels come last. It suits selectors that keep what is in between, and no search
+    for label issues.
+
     Parameters
     ----------
     signals

@@ -25,7 +25,7 @@ __all__ = ["list_scores", "score"]
 
 
 def score(name: str, signals: Signals, **parameters: Any) -> Scores:
-    """Compute a score: one number per example; higher always means harder.
+    """Compute a score: one number per example; higher means harder, except for `dynamic_uncertainty`.
 
     Parameters
     ----------

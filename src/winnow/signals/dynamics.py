@@ -20,7 +20,7 @@ from ..training import predict
 from ..training.recorder import Recorder
 from .observation import Look, Observation
 
-__all__ = ["Dynamics", "dynamics", "logits", "losses", "predictions"]
+__all__ = ["Dynamics", "dynamics", "logits", "losses", "made_up", "predictions"]
 
 PER_EPOCH: tuple[str | int, ...] = ("seeds", "epochs", "examples")
 LOSSES: dict[str, tuple[str | int, ...]] = {"losses": PER_EPOCH}
@@ -41,7 +41,7 @@ DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
 FREE = registry.Cost("once")
 
 
-def _made_up(
+def made_up(
     sizes: Mapping[str, int], labels: NDArray[np.int64], hardness: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
     """Make up a training in which hard examples are learned late; regression has losses alone."""
@@ -63,13 +63,13 @@ def _made_up(
     return made
 
 
-@registry.signal(arrays=DYNAMICS, when="training", cost=FREE, make_up=_made_up)
+@registry.signal(arrays=DYNAMICS, when="training", cost=FREE, make_up=made_up)
 def dynamics(look: Look) -> Dynamics:
     """Loss, probability of the label, margin, correctness and EL2N of each example in each epoch of training."""
     return Dynamics(look, "dynamics", tuple(DYNAMICS))
 
 
-@registry.signal(arrays=PREDICTIONS, when="training", cost=FREE, make_up=_made_up)
+@registry.signal(arrays=PREDICTIONS, when="training", cost=FREE, make_up=made_up)
 def predictions(look: Look) -> Dynamics:
     """Mean prediction for each example over the last half of the epochs of training, in the units of the label."""
     return Dynamics(look, "predictions", tuple(PREDICTIONS))

@@ -12,22 +12,28 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..artefacts import Signals, record
+import numpy as np
+
+from ..artefacts import Signals, Source, record
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.files import fingerprint
 from ..core.parameter_names import of
 from ..core.request import Observations, Parameter, RunDirectory, Seed, VerbRequest, choice, request, whole
 from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
 from ..models import build, choose
-from ..models.identity import Model
+from ..models.identity import Model, is_estimator
 from ..sources.openable import Data
 from ..training import hold
+from ..training.estimators import check as check_estimator
 from ..training.recipe import How
 from .embed import embed
+from .embedded_source import embedded_source
 from .ensemble import memberships
-from .observation import Observation, observed
+from .observation import Observation
+from .observed_trainings import observed
 
 __all__ = ["FILE", "Mode", "Want", "observe", "observe_run"]
 
@@ -51,9 +57,19 @@ GradientEpoch = Annotated[
 ]
 GradientDim = Annotated[int, whole("Length of a projected gradient.", low=1)]
 Ensemble = Annotated[int, Parameter("Number of models of the ensemble, a multiple of ten.")]
+Folds = Annotated[int, whole("Number of folds, for out-of-fold predictions.", low=2)]
+Groups = Annotated[
+    Any,
+    Parameter(
+        "A group per example, as long as the source; a group is in one fold.",
+        plain=lambda value: _digest(value),
+        option=None,
+    ),
+]
 Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
+Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
 FILE = "signals.safetensors"
 
 
@@ -69,6 +85,9 @@ def observe(
     gradient_dim: GradientDim = 512,
     ensemble: Ensemble = 10,
     layer: Layer = None,
+    folds: Folds = 5,
+    groups: Groups = None,
+    embeddings: Embeddings = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -82,7 +101,7 @@ def observe(
         The examples: a Source, or anything that `wn.open` takes.
     model
         Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
-        function that returns one.
+        function that returns one; for `oof` alone, also a scikit-learn estimator.
     recipe
         How to train.
     seeds
@@ -102,6 +121,14 @@ def observe(
         Number of models on random 70 % subsets, a multiple of ten.
     layer
         Layer to take embeddings from; the input of the last linear layer if not given.
+    folds
+        Number of folds of the signal `oof`, each predicted by a network trained on the others.
+    groups
+        A number or word per example, in the order of the source: those of one group, such as near-duplicates or the
+        pictures of one patient, are in the same fold.
+    embeddings
+        Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
+        with one row per example. With the model `linear` this is a linear head, the cheapest observer.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -134,21 +161,40 @@ def observe(
     """
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
-    what = _observation(asked)
+    seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
+    what = _observation(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
+    inputs: dict[str, Any] = {"source": source.provenance}
+    if embeddings is not None:
+        settings["embeddings"] = seen.fingerprint
+        inputs["embeddings"] = embeddings.provenance if isinstance(embeddings, Signals) else {"step": "given"}
     del settings["seeds"]  # more seeds are added to a run
     with Run.opened(out, {"command": "observe", **settings}) as run:
-        held = hold(source)
-        key = [source.fingerprint, settings]
-        found = observed(held, what, numbers, run, runner, key)
-    provenance = record("observe", {**settings, "seeds": numbers}, {"source": source.provenance})
+        held = hold(seen)
+        key = [seen.fingerprint, settings]
+        found = observed(held, what, numbers, run, runner, key, None if groups is None else np.asarray(groups))
+    provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
-def _observation(asked: VerbRequest) -> Observation:
+def _check_estimator(source: Source, model: Any, words: tuple[str, ...]) -> None:
+    """Raise if an estimator cannot give these signals."""
+    if words != ("oof",):
+        raise NotDefinedError(
+            f"{of('model', 'observe')} must be a network for {', '.join(word for word in words if word != 'oof')}: an "
+            "estimator has no epochs. It gives want=('oof',)."
+        )
+    check_estimator(source, model, recipe=None, match_iterations=0.0, by_weight=False, owner="observe")
+
+
+def _digest(groups: Any) -> str:
+    return fingerprint("\n".join(map(str, np.asarray(groups).tolist())).encode())
+
+
+def _observation(asked: VerbRequest, source: Source) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
-    source, recipe, want = asked.source, asked.recipe, asked.want
+    recipe, want = asked.recipe, asked.want
     if want is None:
         want = ("dynamics",)
     words = (want,) if isinstance(want, str) or not isinstance(want, Iterable) else tuple(want)
@@ -179,10 +225,15 @@ def _observation(asked: VerbRequest) -> Observation:
     if any(known[word].when != "data" for word in words):
         auto = isinstance(model, str) and model == "auto"
         network = choose(source.shape, source.kind, source.outputs) if auto else model
+        if is_estimator(network):
+            _check_estimator(source, network, words)
+            return Observation(network, recipe, words, "train", epoch, 0, 0, None, asked.seed, asked.folds)
         build(network, classes=source.outputs, shape=source.shape)  # raises before any training if it does not fit
     passes = any(known[word].when == "training" and known[word].cost_of({}).time != "once" for word in words)
     mode = asked.mode if asked.mode != "auto" else "eval" if passes else "train"
-    return Observation(network, recipe, words, mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed)
+    return Observation(
+        network, recipe, words, mode, epoch, asked.gradient_dim, asked.ensemble, asked.layer, asked.seed, asked.folds
+    )
 
 
 def observe_run(

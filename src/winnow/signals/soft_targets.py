@@ -1,4 +1,8 @@
-"""soft_targets: the averaged predictions of the observed networks, as targets to train on."""
+"""soft_targets: the averaged predictions of the observed networks, as targets to train on.
+
+Out-of-fold predictions come first where there are any: a network has not seen the labels of the examples it predicts
+there, so it cannot hand on a wrong label that it knows by heart.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from ..artefacts import Signals, SoftLabels, record
 
 __all__ = ["soft_targets"]
 
+OUT_OF_FOLD = "oof"  # seeds x examples x classes, or outputs: predictions of networks that did not train on the example
+
 
 def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     """Turn the predictions of the observed networks into soft targets.
@@ -15,7 +21,8 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     Parameters
     ----------
     signals
-        Must have `predictions`, or `logits`, from which they follow; they are averaged over seeds.
+        Must have `oof`, out-of-fold predictions, which are preferred, or `predictions`, or `logits`, from which those
+        follow; they are averaged over seeds.
     weight
         Share of the soft part in the loss of a training on them; the labels have the rest.
 
@@ -38,7 +45,8 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     >>> soft_targets(signals).values.shape
     (100, 10)
     """
-    values = signals.array("predictions", "soft_targets").mean(axis=0, dtype=np.float64)
+    name = OUT_OF_FOLD if OUT_OF_FOLD in signals else "predictions"
+    values = signals.array(name, "soft_targets").mean(axis=0, dtype=np.float64)
     if signals.task != "regression":
         values /= values.sum(axis=1, keepdims=True)
     about = {"signals": {**signals.provenance, "fingerprint": signals.fingerprint}}
@@ -46,6 +54,6 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
         ids=signals.ids,
         values=values.astype(np.float32),
         classes=signals.classes,
-        provenance=record("soft_targets", {"weight": weight}, about),
+        provenance=record("soft_targets", {"weight": weight, "array": name}, about),
         weight=weight,
     )

@@ -26,7 +26,7 @@ from ..artefacts.sampler import processes
 from ..core import checks
 from ..core.errors import DivergedError, InputError
 from ..core.seeds import stream
-from .epoch_plan import EpochPlan, batch_bounds, probabilities, visit
+from .epoch_plan import EpochPlan, batch_bounds, probabilities, remaining, visit
 from .keep_rules import RULES, KeepRule
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class DynamicSampler:
             raise InputError(f"batch of {OWNER} must be a number if steps are counted or there are several processes.")
         self.anneal = checks.number("anneal", OWNER, anneal, low=0, high=1)
         self._rule = rule if callable(rule) else RULES[checks.choice("rule", OWNER, rule, RULES)]
-        self._candidates = _remaining(self.n, leave_out)
+        self._candidates = remaining(OWNER, self.n, leave_out)
         self._seed = checks.integer("seed", OWNER, seed, low=0)
         self._reduce = _all_reduce if reduce is None else reduce
         self._epoch = self._done = 0  # the epoch of the next or current iteration; batches given before it
@@ -199,8 +199,8 @@ class DynamicSampler:
 
         self._outstanding = 0
         self._pending.append((where, losses.detach().to(torch.float32, copy=True)))
-        weights = torch.from_numpy(self._plan.weights[where]).to(losses)
-        return (losses * weights).sum() / (self.batch or where.size)
+        weights = torch.from_numpy(self._plan.weights[where] / np.float32(self.batch or where.size)).to(losses)
+        return (losses * weights).sum()
 
     def _weighed(self, losses: torch.Tensor, positions: Any) -> NDArray[np.int64]:
         if not hasattr(losses, "detach") or losses.ndim != 1 or not len(losses):
@@ -235,11 +235,17 @@ class DynamicSampler:
         self._fresh = np.divide(total[0], total[1], out=np.full_like(self._fresh, np.nan), where=total[1] > 0)
 
     def _flush(self) -> None:
-        for where, losses in self._pending:
-            self._fresh[where] = losses.cpu().numpy()
-            if not np.isfinite(self._fresh[where]).all():
-                first = where[np.argmin(np.isfinite(self._fresh[where]))]
-                raise DivergedError(f"the loss of position {first} is NaN or infinite; lower the learning rate.")
+        if not self._pending:
+            return
+        import torch
+
+        where = np.concatenate([positions for positions, _ in self._pending])
+        losses = torch.cat([part for _, part in self._pending]).cpu().numpy()  # one copy from a GPU, not one per batch
+        finite = np.isfinite(losses)
+        if not finite.all():
+            first = where[np.argmin(finite)]
+            raise DivergedError(f"the loss of position {first} is NaN or infinite; lower the learning rate.")
+        self._fresh[where] = losses  # of a position that comes twice, the last counts
         self._pending.clear()
 
     def _next(self) -> EpochPlan:
@@ -330,20 +336,6 @@ class DynamicSampler:
             reached = batch_bounds(start, self._plan.order.size, share, 1)[batches]
             self._start, self._given, self._done = int(reached), 0, done + batches
             self._plan = self._planned()
-
-
-def _remaining(n: int, leave_out: ArrayLike | None) -> NDArray[np.int64]:
-    if leave_out is None:
-        return np.arange(n)
-    out = np.asarray(leave_out)
-    if out.dtype == bool and out.shape == (n,):
-        out = np.flatnonzero(out)
-    if out.ndim != 1 or (out.size and (out.dtype.kind not in "iu" or out.min() < 0 or out.max() >= n)):
-        raise InputError(f"leave_out of {OWNER} must be positions from 0 to {n - 1}, or True or False for each.")
-    rest = np.setdiff1d(np.arange(n), out)
-    if not rest.size:
-        raise InputError(f"leave_out of {OWNER} must leave some examples; it leaves none of {n}.")
-    return rest
 
 
 def _all_reduce(values: NDArray[np.float32]) -> NDArray[np.float32]:

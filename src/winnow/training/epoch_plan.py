@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..core.errors import InputError
 from .keep_rules import KeepRule
 
-__all__ = ["EpochPlan", "batch_bounds", "probabilities", "visit"]
+__all__ = ["EpochPlan", "batch_bounds", "probabilities", "remaining", "visit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,21 @@ class EpochPlan:
     order: NDArray[np.int64]
     weights: NDArray[np.float32]
     bounds: NDArray[np.int64]
+
+
+def remaining(owner: str, n: int, leave_out: ArrayLike | None) -> NDArray[np.int64]:
+    """Return the positions that may be visited."""
+    if leave_out is None:
+        return np.arange(n)
+    out = np.asarray(leave_out)
+    if out.dtype == bool and out.shape == (n,):
+        out = np.flatnonzero(out)
+    if out.ndim != 1 or (out.size and (out.dtype.kind not in "iu" or out.min() < 0 or out.max() >= n)):
+        raise InputError(f"leave_out of {owner} must be positions from 0 to {n - 1}, or True or False for each.")
+    rest = np.setdiff1d(np.arange(n), out)
+    if not rest.size:
+        raise InputError(f"leave_out of {owner} must leave some examples; it leaves none of {n}.")
+    return rest
 
 
 def visit(keep: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:

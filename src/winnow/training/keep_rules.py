@@ -7,6 +7,7 @@ everything. One more rule is one more function here; `DynamicSampler(rule=...)` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -26,16 +27,21 @@ def by_mean(losses: NDArray[np.float64], prune: float, progress: float) -> NDArr
 def by_loss(losses: NDArray[np.float64], prune: float, progress: float) -> NDArray[np.float64]:
     """Probabilities in proportion to the loss, cut at `LEAST` and 1, so that a share `prune` is skipped.
 
-    The factor c with mean(clip(c l, LEAST, 1)) = 1 - prune is found by bisection: the mean grows with c.
+    The factor c with mean(clip(c l, LEAST, 1)) = 1 - prune is found by bisection: the mean grows with c. Sorted losses
+    and their running sums give the mean for any c without a pass over the losses.
     """
     wanted = max(1 - prune, LEAST)
     positive = losses[losses > 0]
     if not positive.size or (positive.size + LEAST * (losses.size - positive.size)) / losses.size <= wanted:
         return np.where(losses > 0, 1.0, wanted)  # too many losses are zero: the others cannot make up for them
-    low, high = 0.0, 1 / float(positive.min())
-    for _ in range(60):
-        middle = (low + high) / 2
-        if np.clip(middle * losses, LEAST, 1).mean() < wanted:
+    ordered = np.sort(losses)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    low, high = LEAST / float(ordered[-1]), 1 / float(positive.min())
+    for _ in range(64):  # of the logarithm: a single tiny loss makes the range wide
+        middle = math.sqrt(low) * math.sqrt(high)
+        cut, full = (int(ordered.searchsorted(level / middle)) for level in (LEAST, 1.0))
+        total = LEAST * cut + middle * (sums[full] - sums[cut]) + (losses.size - full)
+        if total < wanted * losses.size:
             low = middle
         else:
             high = middle

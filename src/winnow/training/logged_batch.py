@@ -1,7 +1,8 @@
-"""Checks of a batch that is logged: positions, rows and targets, each with a sentence that names the example."""
+"""Checks of what is logged: class names, positions, rows and targets, each with a sentence that names the example."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError
 
-__all__ = ["as_array", "class_targets", "number_rows", "positions_within", "target_rows"]
+__all__ = ["as_array", "class_targets", "named_classes", "number_rows", "positions_within", "target_rows"]
 
 OWNER = "Recorder"
 
@@ -73,3 +74,19 @@ def class_targets(targets: NDArray[Any], rows: int, classes: int) -> NDArray[Any
 def target_rows(targets: NDArray[Any], rows: int, outputs: int) -> NDArray[Any]:
     """Check for finite targets of a regression."""
     return checks.finite("targets", f"{OWNER}.log", number_rows("targets", targets, rows, outputs))
+
+
+def named_classes(names: Sequence[str] | None, classes: int, task: str) -> tuple[str, ...]:
+    """The names of the classes, checked; none for a regression."""
+    if task != "classification":
+        if names:
+            raise InputError(f"class_names of {OWNER} are for classification; a {task} has none.")
+        return ()
+    if names is None:
+        return tuple(map(str, range(classes)))
+    given = (names,) if isinstance(names, str) else tuple(names)
+    if len(given) != classes or len(set(given)) != classes or not all(isinstance(name, str) for name in given):
+        raise InputError(
+            f"class_names of {OWNER} must be {classes} different names, one per class; got {len(given)}: {given!r:.60}."
+        )
+    return given

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
-from ..core.seeds import number, stream
+from ..core.seeds import drawn_first, number, stream
 from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
@@ -35,6 +35,7 @@ WEIGHTINGS = ("loss", "draw")
 AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
 Measure = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Order = Callable[[int], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def train(
     soft: NDArray[np.float32] | None = None,
     soft_weight: float = 1.0,
     steps: int | None = None,
+    part: int | None = None,
     sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
@@ -86,6 +88,9 @@ def train(
         recipe is applied to the label part only.
     steps
         Total number of optimiser steps; if not given, those of the recipe's epochs.
+    part
+        Size of the random part that an epoch visits, drawn anew for each epoch; if not given, an epoch visits all.
+        For equal weights or `weighting="loss"`.
     sampler
         Chooses the batches of each epoch and weighs their losses, in place of the recipe's shuffles; together with
         `weights`, those multiply the losses first.
@@ -120,10 +125,10 @@ def train(
     optimizer = recipe.build_optimizer(model)
     checks.choice("weighting", "train", weighting, WEIGHTINGS)
     scale = None if weights is None or weighting == "draw" else torch.from_numpy(weights / weights.mean())
-    drawn = np.ones(len(feed)) if weights is None or weighting == "loss" else weights
+    order = _order(feed, seed, weights if weighting == "draw" else None, part)
     with _torch_seeded(seed), safe_kernels(recipe):
         return _train(
-            model, feed, recipe, seed, measure, scale, drawn, optimizer, total, sampler, after_batch, after_epoch
+            model, feed, recipe, seed, measure, scale, order, optimizer, total, sampler, after_batch, after_epoch
         )
 
 
@@ -134,7 +139,7 @@ def _train(
     seed: int,
     measure: Measure,
     scale: torch.Tensor | None,
-    drawn: NDArray[np.float64],
+    order: Order,
     optimizer: torch.optim.Optimizer,
     total: int,
     sampler: DynamicSampler | None,
@@ -148,7 +153,7 @@ def _train(
         start = time.perf_counter()
         rng = stream(seed, "augment", epoch)
         loss = torch.zeros(())
-        batches = _batches(drawn, recipe, stream(seed, "batches", epoch)) if sampler is None else iter(sampler)
+        batches = _batches(order(epoch), recipe) if sampler is None else iter(sampler)
         for where in batches:
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(done, total)
@@ -291,9 +296,19 @@ def _torch_seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _batches(drawn: NDArray[np.float64], recipe: Recipe, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    size, order = drawn.size, epoch_order(drawn, rng)
-    count = recipe.batches(size)
+def _order(feed: Feed, seed: int, drawn: NDArray[np.float64] | None, part: int | None) -> Order:
+    """Return the function from an epoch to the canonical positions it visits, in order."""
+    if part is not None:
+        size = checks.integer("part", "train", part, low=1, high=len(feed))
+        if drawn is not None:
+            raise InputError("part of train is drawn without weights; leave it out, or use weighting='loss'.")
+        return lambda epoch: drawn_first(seed, ("part", epoch), feed.ids, size)
+    weights = np.ones(len(feed)) if drawn is None else drawn
+    return lambda epoch: epoch_order(weights, stream(seed, "batches", epoch))
+
+
+def _batches(order: NDArray[np.int64], recipe: Recipe) -> Iterator[NDArray[np.int64]]:
+    count = recipe.batches(order.size)
     for index in range(count):
-        end = size if index == count - 1 else (index + 1) * recipe.batch
+        end = order.size if index == count - 1 else (index + 1) * recipe.batch
         yield order[index * recipe.batch : end]

@@ -20,7 +20,7 @@ probability of the label, margin, right or wrong, EL2N) takes examples x epochs,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -30,7 +30,9 @@ from ..artefacts import Signals, record
 from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, LabelledLogits, first_averaged
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
-from .logged_batch import OWNER, as_array, class_targets, number_rows, positions_within, target_rows
+from .epoch_measures import epoch_measures
+from .eval_pass import eval_pass
+from .logged_batch import OWNER, as_array, class_targets, named_classes, number_rows, positions_within, target_rows
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +42,6 @@ __all__ = ["KEEP", "Recorder", "eval_pass"]
 TASKS = ("classification", "regression")
 MISSING = ("error", "carry")
 KEEP = ("logits", "dynamics", "predictions")
-CHUNK = 1 << 22  # logits turned into losses at a time, in float64
 
 
 class Recorder:
@@ -54,6 +55,9 @@ class Recorder:
         Number of classes, or of outputs of a regression.
     ids
         Ids of the examples by position; if not given, 0 to n - 1.
+    class_names
+        Names of the classes, in the order of the class numbers that are logged; if not given, the numbers. `wn.prune`
+        needs those of its source.
     task
         `classification` or `regression` (which keeps losses, and predictions on request, but no outputs per epoch).
     planned_epochs
@@ -92,6 +96,7 @@ class Recorder:
         classes: int,
         *,
         ids: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
         task: Literal["classification", "regression"] = "classification",
         planned_epochs: int | None = None,
         missing: Literal["error", "carry"] = "error",
@@ -101,6 +106,7 @@ class Recorder:
         self.n = checks.integer("n", OWNER, n, low=1)
         self.task = cast(Literal["classification", "regression"], checks.choice("task", OWNER, task, TASKS))
         self.classes = checks.integer("classes", OWNER, classes, low=2 if task == "classification" else 1)
+        self.class_names = named_classes(class_names, self.classes, self.task)
         self.missing = checks.choice("missing", OWNER, missing, MISSING)
         if planned_epochs is not None:
             checks.integer("planned_epochs", OWNER, planned_epochs, low=1)
@@ -199,7 +205,9 @@ class Recorder:
             raise InputError(f"end_epoch of {OWNER} was called with nothing logged in epoch {epoch}.")
         if not self._seen.all():
             self._check_gap(epoch)
-        for name, values in self._measured(epoch).items():
+        names, step = tuple(self._dynamics), self._step(epoch)
+        found = epoch_measures(epoch, self._now, self._targets, names, self.task == "regression", self._mean, step)
+        for name, values in found.items():
             self._dynamics[name].append(values)
         if self._logits is not None:
             self._logits.append(self._now.copy())
@@ -241,14 +249,13 @@ class Recorder:
             "keep": list(self.keep),
             "averaged": self.averaged,
         }
-        names = tuple(map(str, range(self.classes))) if self.task == "classification" else ()
         labels = self._targets[:, 0] if self.task == "regression" and self.classes == 1 else self._targets
         return Signals(
             ids=self.ids,
             arrays=arrays,
             task=self.task,
             labels=labels.copy(),
-            classes=names,
+            classes=self.class_names,
             epochs=tuple(range(1, self.epochs + 1)),
             planned_epochs=planned,
             provenance=record("record", settings, {"examples": {"origin": {"ids": self._ids_from}}}),
@@ -321,85 +328,9 @@ class Recorder:
         if not self.epochs:
             raise InputError(f"end_epoch of {OWNER} has no epoch before to carry values from; {what}.")
 
-    def _measured(self, epoch: int) -> dict[str, NDArray[Any]]:
-        """Compute what is kept of the epoch, a vector per name, and average the predictions."""
-        found = {name: np.empty(self.n, dtype=registry.layout_of(name).dtype) for name in self._dynamics}
-        rows, step = max(1, CHUNK // self.classes), self._step(epoch)
-        for start in range(0, self.n, rows):
-            part = slice(start, start + rows)
-            outputs, targets = self._now[part], self._targets[part]
-            with np.errstate(over="ignore"):  # a loss too large for float32 raises an error that names the example
-                if self.task == "regression":
-                    predictions: NDArray[np.floating] = outputs
-                    found["losses"][part] = np.square(outputs.astype(np.float64) - targets).mean(1)
-                else:
-                    seen = LabelledLogits(outputs, targets)
-                    for name, values in found.items():
-                        values[part] = seen.array(name)
-                    predictions = seen.predictions if self._mean is not None else outputs
-            losses = found["losses"][part]
-            if not np.isfinite(losses).all():
-                raise InputError(
-                    f"losses of {OWNER} must be finite; in epoch {epoch} that of position "
-                    f"{start + int(np.argmin(np.isfinite(losses)))} is too large for float32."
-                )
-            if self._mean is not None:
-                self._mean[part] += step * (predictions - self._mean[part])
-        return found
-
     def _step(self, epoch: int) -> float:
         """The weight of an epoch's predictions against the mean of those before."""
         if self.planned_epochs is None:
             return 3 / (epoch + 2)
         first = first_averaged(self.planned_epochs, self.averaged)
         return 1 / epoch if epoch < first else 1 / (epoch - first + 1)
-
-
-def eval_pass(
-    recorder: Recorder,
-    model: torch.nn.Module,
-    dataset: Any,
-    *,
-    batch: int = 256,
-    forward: Callable[[Any], tuple[torch.Tensor, torch.Tensor]],
-    collate: Callable[[list[Any]], Any] | None = None,
-) -> None:
-    """Record one epoch by a pass over a data set in order, in eval mode, without gradients.
-
-    Neither torch's random state nor the mode of any layer is changed, so that a training runs the same with this pass
-    and without it.
-
-    Parameters
-    ----------
-    recorder
-        Where to record; its epoch is ended.
-    model
-        The network that `forward` uses.
-    dataset
-        A map-style data set; its order gives the positions. It should not augment.
-    batch
-        Examples per forward pass; the result does not depend on it.
-    forward
-        Maps a batch to logits and targets.
-    collate
-        Maps a list of examples to a batch; if not given, torch's own function.
-    """
-    import torch
-    from torch.utils.data import DataLoader
-
-    from ..models.features import eval_mode
-
-    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
-        raise InputError(f"dataset of eval_pass must have a length and be indexable; got a {type(dataset).__name__}.")
-    if len(dataset) != recorder.n:
-        raise InputError(
-            f"n of {OWNER} must be the length of the data set it records, {len(dataset)}; got {recorder.n}."
-        )
-    loader = DataLoader(dataset, batch_size=batch, shuffle=False, collate_fn=collate)
-    start = 0
-    with eval_mode(model), torch.random.fork_rng(devices=[]), torch.no_grad():
-        for each in loader:
-            logits, targets = forward(each)
-            recorder.log(np.arange(start, min(start + batch, recorder.n)), logits, targets)
-            start += batch
-    recorder.end_epoch()

@@ -84,7 +84,7 @@ def prune_by_count(
         d^T H d, which the loss on new data follows more closely. The latter needs the head's Hessian: vectors from
         `influence.vectors`, up to 4,096 parameters.
     ids
-        The examples' ids, so that the solver's first set does not depend on their positions.
+        The examples' ids, so that neither the solver's first set nor its swaps depend on their positions.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def prune_by_bound(
     least_curvature
         The share of the curvature that must remain, in [0, 1).
     ids
-        The examples' ids, so that the solver's first set does not depend on their positions.
+        The examples' ids, so that neither the solver's first set nor its swaps depend on their positions.
 
     Returns
     -------

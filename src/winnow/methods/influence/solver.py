@@ -89,7 +89,8 @@ def solve(
     schedule
         None uses the calibrated one.
     ids
-        The examples' ids, by which the first set is drawn; by position if not given.
+        The examples' ids; positions if not given. They decide the order in which examples are laid out, and with it
+        the first set and every swap, which are drawn as places in that order.
     """
     p = rows.shape[1]
     order, removed, movable, first, span = _laid_out(groups, counts, seed, ids)

@@ -19,27 +19,12 @@ from ..artefacts import Source
 from ..artefacts.sampler import epoch_order
 from ..core.errors import DataError, InputError, NotDefinedError
 from ..core.seeds import number, stream
-from ..models.identity import describe as describe_network
-from ..training import Feed
+from .feed import Feed
 
-__all__ = ["check", "describe", "fitted", "is_estimator"]
+__all__ = ["check", "fitted"]
 
 NEVER = -1e6  # the logit of a class that was not among the examples
 Answer = Callable[[Feed], NDArray[np.float64]]
-
-
-def is_estimator(model: object) -> bool:
-    """Whether a model is a scikit-learn estimator rather than a network."""
-    wanted = all(callable(getattr(model, name, None)) for name in ("fit", "predict", "get_params"))
-    return wanted and not isinstance(model, type) and not hasattr(model, "state_dict")
-
-
-def describe(model: Any) -> Any:
-    """Describe a model in plain values; a network as `models` describes it."""
-    if not is_estimator(model):
-        return describe_network(model)
-    given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
-    return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
 
 
 def check(

@@ -1,0 +1,214 @@
+"""Label issues: the probability that each label is wrong, what it should be, and what the evidence is.
+
+`scores.mislabelled` gives the probability. Here it becomes rows with words: wrong labels are told from examples that
+are merely hard and from those that two classes claim, a person's verdicts are taken in, and the share of wrong labels
+gets an interval. In regression, a target is suspected if it lies far from its out-of-fold prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Interval, Signals, Source
+from ..artefacts.issues import Finding
+from ..scores.mislabelled import SPREAD, LabelEvidence, label_evidence
+
+__all__ = ["LabelIssues", "label_issues", "target_issues", "with_marks"]
+
+FLAGGED = 0.5  # probability from which on a label counts as wrong
+AMBIGUOUS = 0.3  # probability that both of two classes have at least
+FEWEST = 5  # verdicts from which on the others are estimated anew
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelIssues:
+    """One row per example, and what follows for the whole.
+
+    Parameters
+    ----------
+    ranking
+        Columns of the rows for every example, as `Issues.of_findings` takes them.
+    findings
+        Examples that two classes claim.
+    noise_rate
+        The share of wrong labels.
+    confusion
+        Probability of each given class (column) for each true class (row).
+    """
+
+    ranking: Mapping[str, Any]
+    findings: list[Finding]
+    noise_rate: Interval | None
+    confusion: Floats | None
+
+
+def label_issues(
+    source: Source,
+    signals: Signals,
+    marks: Mapping[str, str] | None = None,
+    conflicts: Mapping[int, float] | None = None,
+) -> LabelIssues:
+    """Judge every label.
+
+    Parameters
+    ----------
+    source
+        The examples, with class labels.
+    signals
+        What was observed: `oof` with the dynamics, or the dynamics and predictions of ordinary trainings.
+    marks
+        A person's verdicts by id as text: `confirmed` if the label is wrong, `refused` if it is right.
+    conflicts
+        How likely a label is wrong because near-duplicates have another one, by position.
+    """
+    found = label_evidence(signals.take(source.ids))
+    sure = found.probability.copy()
+    for at, least in (conflicts or {}).items():
+        sure[at] = max(sure[at], least)
+    verdicts = _verdicts(source, marks)
+    sure = with_marks(sure, verdicts)
+    found = replace(found, probability=sure, share=float(sure.mean()))
+    labels, names = found.labels, np.array(source.classes)
+    flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
+    likely = found.suggestion
+    ambiguous = _ambiguous(found) & ~flagged
+    ranking = {
+        "id": source.ids,
+        "probability": sure,
+        "label": names[labels],
+        "suggestion": names[likely],
+        "suggestion_probability": found.suggestion_probability,
+        "evidence": _words(found, flagged, ambiguous, names),
+        "flagged": flagged,
+        "verdict": verdicts.astype(str),
+    }
+    claimed = [
+        Finding(
+            "ambiguous",
+            float(min(1.0, 2 * min(found.classes[at, labels[at]], found.classes[at, likely[at]]))),
+            f"{names[labels[at]]} and {names[likely[at]]} are both likely",
+            id=source.ids[at],
+            label=str(names[labels[at]]),
+            suggestion=str(names[likely[at]]),
+            suggestion_probability=float(found.classes[at, likely[at]]),
+        )
+        for at in np.flatnonzero(ambiguous)
+    ]
+    return LabelIssues(
+        ranking, claimed, _rate(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
+    )
+
+
+def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:
+    """Probabilities with a person's verdicts: those of the marked are known, and the others follow if there are enough.
+
+    The others are moved by one number d on the logit scale, which explains the verdicts best; d is expected to be
+    about 0, give or take 1, before any verdict. A person who marks the surest first says nothing about the rest by
+    confirming them, and the rest stays; one who refuses them says that there are fewer.
+    """
+    marked = verdicts != ""
+    found = probability.copy()
+    if marked.sum() >= FEWEST:
+        odds = np.log(np.clip(probability, 1e-9, 1 - 1e-9)) - np.log1p(-np.clip(probability, 1e-9, 1 - 1e-9))
+        wrong = (verdicts[marked] == "confirmed").astype(np.float64)
+        shift = 0.0
+        for _ in range(50):  # Newton's method on a concave log likelihood
+            now = 1 / (1 + np.exp(-(odds[marked] + shift)))
+            shift += ((wrong - now).sum() - shift) / ((now * (1 - now)).sum() + 1)
+        found = 1 / (1 + np.exp(-(odds + shift)))
+    found[verdicts == "confirmed"], found[verdicts == "refused"] = 1.0, 0.0
+    return np.asarray(found)
+
+
+def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | None = None) -> LabelIssues:
+    """Judge every target of a regression by its residual from the out-of-fold prediction.
+
+    With t the residual in units of its median absolute deviation (of a normal distribution), the usual tail is that of
+    Student's t with 5 degrees of freedom. P(wrong) is one minus the false discovery rate at t: how many examples would
+    be as far out in the usual tail, over how many are.
+    """
+    from scipy.stats import t as student
+
+    near = signals.take(source.ids)
+    name = "oof" if "oof" in near else "predictions"
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    gaps = truth - near.array(name).mean(axis=0, dtype=np.float64).reshape(truth.shape)
+    gaps -= np.median(gaps, axis=0)
+    scale = 1.4826 * np.median(np.abs(gaps), axis=0)
+    far = (np.abs(gaps) / np.where(scale > 0, scale, 1.0)).max(axis=1)
+    order = np.argsort(-far, kind="stable")
+    expected = len(source) * truth.shape[1] * 2 * student.sf(far[order], 5)
+    rate = np.minimum.accumulate((expected / np.arange(1, len(source) + 1))[::-1])[::-1]
+    sure = np.empty(len(source))
+    sure[order] = 1 - np.minimum(rate, 1.0)
+    verdicts = _verdicts(source, marks)
+    sure = with_marks(sure, verdicts)
+    flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
+    by = "a network that was not trained on it" if name == "oof" else "the network trained on it"
+    words = [
+        f"{truth[i, 0]:.4g} given, {truth[i, 0] - gaps[i, 0]:.4g} expected by {by}: {far[i]:.1f} usual deviations apart"
+        for i in range(len(source))
+    ]
+    ranking = {
+        "id": source.ids,
+        "probability": sure,
+        "label": np.array([f"{value:.6g}" for value in truth[:, 0]]),
+        "evidence": np.array(words),
+        "flagged": flagged,
+        "verdict": verdicts.astype(str),
+    }
+    return LabelIssues(ranking, [], _rate(float(flagged.mean()), verdicts, SPREAD[name == "oof"]), None)
+
+
+def _verdicts(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
+    return np.array([(marks or {}).get(str(one), "") for one in source.ids.tolist()], dtype=object)
+
+
+def _ambiguous(found: LabelEvidence) -> NDArray[np.bool_]:
+    """Where the given class and another one are both likely, and together nearly certain."""
+    rows = np.arange(found.labels.size)
+    mine = found.classes[rows, found.labels]
+    theirs = found.classes[rows, found.suggestion]
+    return np.asarray((mine >= AMBIGUOUS) & (theirs >= AMBIGUOUS) & (mine + theirs >= 0.8))
+
+
+def _words(
+    found: LabelEvidence, flagged: NDArray[np.bool_], ambiguous: NDArray[np.bool_], names: NDArray[Any]
+) -> NDArray[Any]:
+    """The evidence in words."""
+    rows = np.arange(found.labels.size)
+    who = "networks that were not trained on it" if found.out_of_fold else "the network that was trained on it"
+    mine, theirs = found.classes[rows, found.labels], found.classes[rows, found.suggestion]
+    other = names[found.suggestion]
+    made = np.full(rows.size, "nothing speaks against the label", dtype=object)
+    for i in np.flatnonzero(theirs > mine):
+        made[i] = f"hard, not wrong: {who} lean towards {other[i]}, but learn the label"
+    for i in np.flatnonzero(ambiguous):
+        made[i] = f"two plausible classes, the given one and {other[i]}"
+    for i in np.flatnonzero(flagged):
+        made[i] = f"{who} give {other[i]} {theirs[i]:.0%} and the label {mine[i]:.0%}"
+    return made
+
+
+def _rate(share: float, verdicts: NDArray[Any], spread: float) -> Interval:
+    """The share of wrong labels with the interval that its error on other data sets suggests."""
+    odds = np.log((share + 1e-6) / (1 - share + 1e-6))
+    known = 1 - np.mean(verdicts != "")
+    low, high = (1 / (1 + np.exp(-(odds + sign * 1.96 * spread * known))) for sign in (-1, 1))
+    return Interval(share, float(low), float(high), 0, about="how far the estimate was off on other data sets")
+
+
+def _confusion(found: LabelEvidence, count: int) -> Floats:
+    """Probability of each given class for each true class, from the posterior of all examples."""
+    posterior = found.posterior()
+    joint = np.zeros((count, count))
+    for given in range(count):
+        joint[:, given] = posterior[found.labels == given].sum(axis=0)
+    totals = joint.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(joint, totals, out=np.eye(count), where=totals > 0))

@@ -1,0 +1,39 @@
+"""Rows to find neighbours in if no embeddings are given: the scaled inputs, projected if they are long."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Source
+from ..core.seeds import stream
+from ..training import Feed
+
+__all__ = ["neighbour_rows"]
+
+LONGEST = 128  # numbers per row; a random projection to so many keeps distances within about a tenth
+BLOCK = 4096
+
+
+def neighbour_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
+    """Return one row per example, in the order of the source.
+
+    Parameters
+    ----------
+    source
+        The examples.
+    seed
+        Seed of the projection.
+    """
+    feed = Feed(source)
+    width = int(np.prod(source.shape))
+    onto = None
+    if width > LONGEST:
+        drawn = stream(seed, "neighbour rows", width).standard_normal((width, LONGEST))
+        onto = (drawn / np.sqrt(LONGEST)).astype(np.float32)
+    found = np.empty((len(source), width if onto is None else LONGEST), dtype=np.float32)
+    for start in range(0, len(source), BLOCK):
+        where = np.arange(start, min(start + BLOCK, len(source)))
+        rows = feed.inputs(where).flatten(1).numpy()
+        found[feed.order[where]] = rows if onto is None else rows @ onto
+    return found

@@ -1,0 +1,136 @@
+"""The result of a search within a tolerance: every look, the smallest size that held, and the claim in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..artefacts import Subset
+
+__all__ = ["Search", "ToleranceLook"]
+
+
+@dataclass(frozen=True)
+class ToleranceLook:
+    """One look at one size.
+
+    Parameters
+    ----------
+    fraction, size
+        What the subset keeps.
+    seeds
+        Number of seeds it was trained with so far.
+    confidence
+        Confidence of this limit, by alpha spending.
+    value
+        Its metric, mean over seeds.
+    loss, upper
+        The mean loss, and its upper limit.
+    holds
+        Whether the limit is within the tolerance.
+    """
+
+    fraction: float
+    size: int
+    seeds: int
+    confidence: float
+    value: float
+    loss: float
+    upper: float
+    holds: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The result of a search.
+
+    Parameters
+    ----------
+    keep
+        The smallest fraction that held; 1 if none did.
+    subset
+        Its examples; None if none held and everything is kept.
+    looks
+        All looks, in order.
+    sequence
+        The fractions that were to be tested, in order; the search ends at the first that does not hold.
+    tolerance, confidence
+        The arguments.
+    metric
+        `accuracy` or `r2`.
+    reference
+        What losses are measured against, in words.
+    full_size
+        The number of examples of the reference.
+    full_value
+        The metric of the reference on the validation set, mean over seeds; None if nothing could be tested.
+    validation
+        Number of validation examples.
+    seeds
+        The numbers of seeds at which a size is looked at.
+    """
+
+    keep: float
+    subset: Subset | None
+    looks: tuple[ToleranceLook, ...]
+    sequence: tuple[float, ...]
+    tolerance: float
+    confidence: float
+    metric: str
+    reference: str
+    full_size: int
+    full_value: float | None
+    validation: int
+    seeds: tuple[int, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def winner(self) -> ToleranceLook | None:
+        """The last look that held: the smallest size that did."""
+        return next((look for look in reversed(self.looks) if look.holds), None)
+
+    @property
+    def sentence(self) -> str:
+        """The result as a sentence."""
+        sure = f"with {100 * self.confidence:g} % confidence"
+        tried = len({look.size for look in self.looks})
+        within = f"stays within {self.tolerance:g} of the {self.metric} of {self.reference}"
+        won = self.winner
+        if won is not None:
+            return (
+                f"{won.fraction:.3g} is the smallest of {tried} fractions tried that {within} on {self.validation} "
+                f"validation examples over {won.seeds} seeds {sure}; it loses {won.loss:.4g}, at most {won.upper:.4g}."
+            )
+        if not self.looks:
+            return f"No subset of {self.reference} is small enough to test and large enough to train on. All is kept."
+        last = self.looks[-1]
+        why = f"{last.fraction:.3g}, the largest fraction tried, loses {last.loss:.4g}, at most {last.upper:.4g}"
+        if last.loss < self.tolerance:
+            # The width of the limit falls about as the square root of the number of examples.
+            needed = self.validation * ((last.upper - last.loss) / (self.tolerance - last.loss)) ** 2
+            why += f" (about {math.ceil(needed):,} validation examples might show that it holds)"
+        return (
+            f"No fraction was shown to hold: none {within} on {self.validation} validation examples {sure}. {why}. "
+            "Everything is kept."
+        )
+
+    def certificate(self) -> dict[str, Any]:
+        """Return what was requested and measured, every look of it, as JSON-like values."""
+        return {
+            "claim": self.sentence,
+            "holds": self.subset is not None,
+            "metric": self.metric,
+            "tolerance": self.tolerance,
+            "confidence": self.confidence,
+            "rule": "one-sided limits over seeds and validation examples; a fixed sequence of sizes from large to "
+            "small, each tested at the full confidence, ended by the first that does not hold; the error allowed "
+            f"at a size is divided among looks at {', '.join(map(str, self.seeds))} seeds (alpha spending)",
+            "sequence": list(self.sequence),
+            "reference": self.reference,
+            "full_size": self.full_size,
+            "full_value": self.full_value,
+            "validation_examples": self.validation,
+            "measured": [asdict(look) for look in self.looks],
+            **self.settings,
+        }

@@ -1,1 +1,0 @@
-"""What `winnow plan` forecast of Fashion-MNIST, beside what the pruning study measured."""
