@@ -80,7 +80,7 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="from 0 to 149"):
         nearest(POINTS, 150)
     with pytest.raises(InputError, match="must be finite"):
-        nearest(np.where(POINTS == POINTS[3, 2], np.nan, POINTS), 2)
+        nearest(np.where(POINTS[3, 2] == POINTS, np.nan, POINTS), 2)
     with pytest.raises(InputError, match="must have 5 columns"):
         nearest(POINTS, 2, queries=np.zeros((3, 4)))
     with pytest.raises(InputError, match="ids of nearest must have 150 entries"):
