@@ -28,11 +28,11 @@ def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Na
     if not cells:
         return
     largest = max(one["examples"] for one in cells)
+    sizes = f"--seeds {asked.seeds} --examples {asked.examples} --epochs {asked.epochs}"
     made = (
-        f"Made {datetime.date.today()} by `python benchmarks/check.py --data {' '.join(asked.data)} "
-        f"--seeds {asked.seeds} --examples {asked.examples} --epochs {asked.epochs}"
-        f"{' --train' if asked.train else ''}`: up to {largest:,} examples, {asked.epochs} epochs, {asked.seeds} {'seed' if asked.seeds == 1 else 'seeds'}; {os.cpu_count()} "
-        f"cores, {processor()}, one thread."
+        f"Made {datetime.date.today()} by `python benchmarks/check.py --data {' '.join(asked.data)} {sizes}"
+        f"{' --train' if asked.train else ''}`: up to {largest:,} examples, {asked.epochs} epochs, {asked.seeds} "
+        f"{'seed' if asked.seeds == 1 else 'seeds'}; {os.cpu_count()} cores, {processor()}, one thread."
     )
     text = "\n\n".join(
         ["\n".join(part) for part in (precision(cells), quality(cells), calibration(cells), trained(trainings)) if part]
