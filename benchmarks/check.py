@@ -1,7 +1,7 @@
 """How well `winnow check` finds planted wrong labels, beside cleanlab, plain loss and AUM.
 
     python benchmarks/check.py --out RUN [--data penbased fashion-mnist cifar10] [--seeds 3] [--examples 10000]
-        [--epochs 20] [--train] [--publish docs/studies]
+        [--epochs 20] [--train] [--kept] [--publish docs/studies]
 
 Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
 would compute them, and runs in an environment of its own inside RUN. "loss" is the loss of the out-of-fold predictions
@@ -39,6 +39,7 @@ import winnow as wn
 from winnow.checking.duplicates import duplicates
 from winnow.checking.neighbour_rows import neighbour_rows
 from winnow.core import registry
+from winnow.core import run as store
 from winnow.core.errors import WinnowError
 from winnow.scores.mislabelled import label_evidence
 from winnow.signals.observation import Look
@@ -192,6 +193,16 @@ def _once(make: Callable[..., dict[str, Any]], *settings: Any) -> Callable[[int]
     return lambda _: make(*settings)
 
 
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """Every result that a run directory holds, whatever its sizes, in the order of the tables."""
+    found = [store.read_json(file) for file in sorted(folder.glob("*.json"))]
+    order = [*NOISE, ("human", 0.0)]
+    return sorted(
+        ({**one["settings"], **one["values"]} for one in found),
+        key=lambda one: (DATA.index(one["data"]), order.index((one["kind"], one["rate"])), one.get("seed", 0)),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="run directory")
@@ -200,8 +211,12 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=10_000, help="at most so many training examples")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--train", action="store_true", help="also train on what clean() keeps")
+    parser.add_argument("--kept", action="store_true", help="only the tables, of all that is kept in RUN")
     parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
     asked = parser.parse_args()
+    if asked.kept:
+        publish(kept(asked.out / "cells"), kept(asked.out / "trainings"), asked)
+        return
     torch.set_num_threads(1)
     asked.out.mkdir(parents=True, exist_ok=True)
     python = cleanlab_scores.environment(asked.out / "cleanlab" / "environment")
@@ -218,14 +233,14 @@ def main() -> None:
                 said = {"data": name, "kind": kind, "rate": rate, "seed": seed}
                 sizes = {"examples": asked.examples, "epochs": asked.epochs}
                 made = shelf.keep("cells", {**said, **sizes}, _once(cell, truth, kind, rate, seed, asked, python))
-                cells.append({**said, **made})
+                cells.append({**said, **sizes, **made})
                 shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
                 print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
         for kind, rate in (("human", 0.2), ("human", 0.0)) if asked.train else ():
             said = {"data": name, "kind": kind, "rate": rate}
             sizes = {"examples": asked.examples, "epochs": asked.epochs}
             made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, asked))
-            trainings.append({**said, **made})
+            trainings.append({**said, **sizes, **made})
             print(f"{name}, {kind} {rate:g}: {made}", flush=True)
     publish(cells, trainings, asked)
 

@@ -27,23 +27,29 @@ def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Na
     """Print the tables, and write them with the figure into the run directory and the docs."""
     if not cells:
         return
-    largest = max(one["examples"] for one in cells)
-    sizes = f"--seeds {asked.seeds} --examples {asked.examples} --epochs {asked.epochs}"
-    made = (
-        f"Made {datetime.date.today()} by `python benchmarks/check.py --data {' '.join(asked.data)} {sizes}"
-        f"{' --train' if asked.train else ''}`: up to {largest:,} examples, {asked.epochs} epochs, {asked.seeds} "
-        f"{'seed' if asked.seeds == 1 else 'seeds'}; {os.cpu_count()} cores, {processor()}, one thread."
-    )
+    made = [f"Made {datetime.date.today()}; {os.cpu_count()} cores, {processor()}, one thread."]
+    made += [f"- `python benchmarks/check.py --out RUN {words}`" for words in commands(cells, trainings)]
     text = "\n\n".join(
         ["\n".join(part) for part in (precision(cells), quality(cells), calibration(cells), trained(trainings)) if part]
-        + [made, ""]
+        + ["\n".join([made[0], "", *made[1:]]), ""]
     )
     print(text)
     for folder in (asked.out, asked.publish):
         if folder is not None:
-            stem = f"check-{'-'.join(asked.data)}" if folder == asked.publish else "check"
-            (folder / f"{stem}.md").write_text(text)
-            diagram(cells, folder / f"{stem}.png")
+            (folder / "check-tables.md").write_text(text)
+            diagram(cells, folder / "check-reliability.png")
+
+
+def commands(cells: Sequence[Cell], trainings: Sequence[Cell]) -> list[str]:
+    """The options that each data set was run with."""
+    found = []
+    for name in dict.fromkeys(one["data"] for one in cells):
+        mine = [one for one in cells if one["data"] == name]
+        train = " --train" if any(one["data"] == name for one in trainings) else ""
+        seeds = 1 + max(one["seed"] for one in mine)
+        limit = mine[0]["examples"]
+        found.append(f"--data {name} --seeds {seeds} --examples {limit} --epochs {mine[0]['epochs']}{train}")
+    return found
 
 
 def grouped(cells: Sequence[Cell]) -> dict[tuple[str, str, float], list[Cell]]:
@@ -68,7 +74,9 @@ def precision(cells: Sequence[Cell]) -> list[str]:
         shown = [_bold(spread([one["ap"][name] for one in some]), name == best) for name in METHODS]
         gap = spread([one["ap"]["winnow"] - one["ap"]["cleanlab"] for one in some])
         lines.append(f"| {data}, {WORDS[kind]} {rate:.0%} | {' | '.join(shown)} | {gap} |")
-    every = [np.mean([one["ap"][name] for one in cells]) for name in METHODS]
+    every = [
+        np.mean([np.mean([one["ap"][name] for one in some]) for some in grouped(cells).values()]) for name in METHODS
+    ]
     shown = " | ".join(f"{value:.3f}" for value in every)
     return [*lines, f"| mean | {shown} | {every[0] - every[METHODS.index('cleanlab')]:.3f} |"]
 
