@@ -1,10 +1,10 @@
 """Outliers: examples far from all others, and images that show nothing.
 
-How far an example is out is the ratio of its distance to its neighbours and theirs to their own: large in no crowd,
-whatever the density there. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log
-ratio is taken as exponential, with the slope between the 90 and 99 % quantiles, which outliers do not move. If S is the
-share of clean examples that the tail leaves beyond a ratio, and `STRAY` the share of outliers assumed beforehand, the
-probability is 1 / (1 + S / STRAY).
+How far out an example is: its distance from its neighbours over theirs from their own, about 1 in a crowd, whatever
+its density. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log ratio is taken
+as exponential, with the slope between the 90 and 99 % quantiles, which a few outliers do not move. If S is the share of
+clean examples beyond a ratio by that tail, and `STRAY` the share of outliers assumed beforehand, the probability is
+1 / (1 + S / STRAY).
 """
 
 from __future__ import annotations
@@ -150,6 +150,6 @@ def _blank(source: Source) -> list[Finding]:
                 id=source.ids[one].item(),
                 label=given_label(source, int(one)),
                 flagged=sure >= 0.9,
-            )  # fmt: skip
+            )
         )
     return sorted(out, key=lambda one: (-one.probability, str(one.id)))
