@@ -25,7 +25,9 @@ def test_a_column_made_from_the_label_is_found() -> None:
     x[:, 5] = y + 0.1 * np.random.default_rng(0).normal(size=len(y))
     found = columns(named(x, y))
     assert [one.subject for one in found] == ["x5"]
-    assert found[0].kind == "column" and found[0].id == "" and found[0].probability > 0.9
+    assert found[0].kind == "column"
+    assert found[0].id == ""
+    assert found[0].probability > 0.9
 
 
 def test_a_column_made_from_a_target_is_found() -> None:
@@ -41,7 +43,8 @@ def test_constant_columns_and_row_numbers() -> None:
     x[:, 2], x[:, 6] = 4, np.random.default_rng(0).permutation(len(x))
     found = {one.subject: one.evidence for one in columns(named(x, y))}
     assert set(found) == {"x2", "x6"}
-    assert "every row" in found["x2"] and "numbers the rows" in found["x6"]
+    assert "every row" in found["x2"]
+    assert "numbers the rows" in found["x6"]
     assert [one.subject for one in columns(named(x))] == ["x2", "x6"]  # labels are not needed
 
 
@@ -84,7 +87,8 @@ def test_confused_pairs_of_classes() -> None:
     said[swap] = 1 - labels[swap]
     found = class_findings(labels, said, ("cat", "dog", "ship", "car", "plane"))
     assert [one.subject for one in found] == ["cat, dog"]
-    assert found[0].kind == "class" and found[0].probability > 0.95
+    assert found[0].kind == "class"
+    assert found[0].probability > 0.95
     chances = np.eye(5)[said] * 0.8 + 0.04
     assert class_findings(labels, chances, ("cat", "dog", "ship", "car", "plane")) == found
 
@@ -95,6 +99,7 @@ def test_classes_too_small_to_learn() -> None:
     said[labels == 2] = 0
     found = {one.subject: one.evidence for one in class_findings(labels, said, ("a", "b", "c", "d"))}
     assert set(found) == {"c", "d", "a, c"}  # and c is taken for a
-    assert "4 examples" in found["d"] and "0% are recognised" in found["c"]
+    assert "4 examples" in found["d"]
+    assert "0% are recognised" in found["c"]
     with pytest.raises(InputError, match="must have 4 columns"):
         class_findings(labels, np.ones((1034, 3)), ("a", "b", "c", "d"))

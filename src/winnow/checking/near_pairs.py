@@ -40,6 +40,7 @@ Pairs = NDArray[np.int64]
 
 CANDIDATES = 6  # neighbours per example that are compared
 TYPICAL = 10  # the neighbour whose distance is the usual one
+CLOSER = 0.7  # how near copies of images are in prints or embeddings, as a share of the distance of the last candidate
 COPIES = 0.0005  # the share of copies assumed beforehand
 COPIES_CLOSE = 0.02  # the same, among rows whose columns all agree
 MIDDLE, SLOPE = 0.42, 0.025  # of the probability of images
@@ -67,7 +68,7 @@ class NearPairs:
     measure
         Which of these: `correlation`, `columns` or `distance`.
     recall
-        The certified share of nearest neighbours that the search found.
+        The certified share of copies among the candidates; 1 if every pair of examples was compared.
     """
 
     pairs: Pairs
@@ -129,11 +130,11 @@ def image_prints(source: Source) -> tuple[NDArray[np.float32], NDArray[np.float3
 def _images(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
     whole, inner = image_prints(source)
     k = min(CANDIDATES, len(source) - 1)
-    plain = nearest(whole, k, ids=source.ids, seed=seed)
-    zoomed = nearest(whole, min(k + 1, len(source)), ids=source.ids, queries=inner, seed=seed)
+    plain = nearest(whole, k, ids=source.ids, seed=seed, closer=CLOSER)
+    zoomed = nearest(whole, min(k + 1, len(source)), ids=source.ids, queries=inner, seed=seed, closer=CLOSER)
     found = [plain.positions, zoomed.positions]
     if given is not None:
-        found.append(nearest(given, k, ids=source.ids, seed=seed).positions)
+        found.append(nearest(given, k, ids=source.ids, seed=seed, closer=CLOSER).positions)
     pairs = _unique(found)
     apart = np.empty(len(pairs))
     for start in track(range(0, len(pairs), PAIRS), "pairs of images"):
@@ -169,7 +170,8 @@ def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float
 
 def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
     k = min(TYPICAL, len(source) - 1)
-    found = nearest(rows, k, ids=source.ids, seed=seed)
+    limit = RATIO_ROWS if verify else RATIO_POINTS
+    found = nearest(rows, k, ids=source.ids, seed=seed, closer=limit)
     m = _dimension(found.distances)
     typical = found.distances[:, -1].astype(np.float64)
     pairs = _unique([found.positions[:, :CANDIDATES]])
@@ -182,7 +184,7 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
     usual = np.minimum(typical[left], typical[right])
     ratio = distance / np.maximum(usual, 1e-12)
     sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / (COPIES_CLOSE if verify else COPIES))
-    sure[ratio > (RATIO_ROWS if verify else RATIO_POINTS)] = 0.0
+    sure[ratio > limit] = 0.0
     if not verify:
         return _sorted(pairs, sure, distance, "distance", found.recall)
     near = sure >= SURE
@@ -210,7 +212,7 @@ def _unique(found: list[Pairs]) -> Pairs:
     pairs = np.sort(np.concatenate(both), axis=1)
     keys = np.unique(pairs[:, 0] * len(found[0]) + pairs[:, 1])
     out = np.stack([keys // len(found[0]), keys % len(found[0])], axis=1)
-    return out[out[:, 0] != out[:, 1]]
+    return np.asarray(out[out[:, 0] != out[:, 1]])
 
 
 def _sorted(
