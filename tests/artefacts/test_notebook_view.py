@@ -142,7 +142,11 @@ FRAMES: list[tuple[Any, dict[str, list[Any]]]] = [
             "seconds": [1.5] * 4,
         },
     ),
-    (PLAN, {"keep": [0.5], "policy": ["hard"], "accuracy": [0.9], "low": [0.8], "high": [1.0]}),
+    (
+        PLAN,
+        {"keep": [0.5], "policy": ["auto"], "accuracy": [0.9], "low": [0.8], "high": [1.0]}
+        | {"lost": [0.0], "lost_high": [0.01]},
+    ),
     (
         EXPLANATION,
         {
