@@ -63,6 +63,13 @@ def test_rows_with_noise_are_found_and_chance_is_not() -> None:
     assert len(duplicates(named(plane))) == 0
 
 
+def test_many_copies_of_one_row_are_one_group() -> None:
+    x = table()
+    noise = 0.01 * x.std(axis=0) * np.random.default_rng(1).normal(size=(20, x.shape[1]))
+    found = duplicates(named(np.concatenate([x, (x[:1] + noise).astype(np.float32)])))
+    assert pairs_of(found) == {frozenset((0, *range(400, 420)))}
+
+
 def test_equal_rows_of_small_numbers_are_chance() -> None:
     draw = np.random.default_rng(0)
     few = draw.integers(0, 2, size=(500, 5)).astype(np.float32)

@@ -5,7 +5,7 @@ Candidates are nearest neighbours. What makes a pair near depends on the kind of
 | kind | candidates | near if |
 |---|---|---|
 | image | prints of the images, plain and cropped; given embeddings | the dissimilarity at the best alignment is far below that of the other candidates of both |
-| table | standardised columns | every column agrees within .06 standard deviations, and the distance is far below that of the tenth neighbours |
+| table | standardised columns | every column agrees within .08 standard deviations, and the distance is far below that of the tenth neighbours |
 | other | given embeddings, or the values themselves | the distance is far below that of the tenth neighbours |
 
 How far "far below" is depends on the data. With rows spread smoothly in m dimensions, the nearest of them is closer than
@@ -46,6 +46,7 @@ COPIES_CLOSE = 0.02  # the same, among rows whose columns all agree
 MIDDLE, SLOPE = 0.42, 0.025  # of the probability of images
 RATIO_ROWS, RATIO_POINTS = 0.3, 0.5  # the largest r of table rows and of embeddings that are not verified
 CHANCE = 0.01  # rows that may agree as well by chance, if columns were independent
+NEVER = 1e-6  # the same, if chance is out of the question
 SURE = 0.5  # the least probability of a pair
 READ = 4_096  # examples read at a time
 PAIRS = 16_384  # pairs of images compared at a time
@@ -182,15 +183,23 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
         gap = np.asarray(rows[left[part]], dtype=np.float32) - np.asarray(rows[right[part]], dtype=np.float32)
         distance[part] = np.sqrt(np.square(gap).sum(axis=1))
     usual = np.minimum(typical[left], typical[right])
-    ratio = distance / np.maximum(usual, 1e-12)
-    sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / (COPIES_CLOSE if verify else COPIES))
-    sure[ratio > limit] = 0.0
     if not verify:
-        return _sorted(pairs, sure, distance, "distance", found.recall)
-    near = sure >= SURE
-    pairs, sure, apart = pairs[near], sure[near], widest_gap(rows, pairs[near])
-    sure[(apart > CLOSE) | (chance_agreements(rows, pairs) > CHANCE)] = 0.0
+        return _sorted(pairs, _no_chance(distance / np.maximum(usual, 1e-12), m, limit, COPIES), distance, "distance",
+                       found.recall)  # fmt: skip
+    apart = widest_gap(rows, pairs)
+    close = apart <= CLOSE
+    pairs, distance, usual, apart = pairs[close], distance[close], usual[close], apart[close]
+    chance = chance_agreements(rows, pairs)
+    # where all neighbours are copies of each other, the usual distance is that of other rows
+    crowded = np.where(chance < NEVER, np.maximum(usual, np.median(typical) / 16), usual)
+    sure = _no_chance(distance / np.maximum(crowded, 1e-12), m, limit, COPIES_CLOSE)
+    sure[chance > CHANCE] = 0.0
     return _sorted(pairs, sure, apart, "columns", found.recall)
+
+
+def _no_chance(ratio: NDArray[np.float64], m: float, limit: float, copies: float) -> NDArray[np.float64]:
+    """The probability that pairs at this ratio of the usual distance are no chance, in m dimensions."""
+    return np.where(ratio > limit, 0.0, 1 / (1 + (TYPICAL - 1) / 2 * np.minimum(ratio, 1.0) ** m / copies))
 
 
 def _dimension(distances: NDArray[np.float32]) -> float:

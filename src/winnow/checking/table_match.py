@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = ["CLOSE", "chance_agreements", "repeat_probability", "standardised", "widest_gap"]
 
-CLOSE = 0.06  # of a column's standard deviation: how far apart the values of a copy may be
+CLOSE = 0.08  # of a column's standard deviation: how far apart the values of a copy may be
 _ODD = 0x9E3779B97F4A7C15
 
 
