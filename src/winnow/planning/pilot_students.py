@@ -149,7 +149,7 @@ class NetworkStudent:
         examples = self.pool.at(where)
         feed = Feed(examples, Scaling.of(examples, weights))
         first = seed_number(self.seed, "pilot", "init", seed)
-        model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
+        model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, kind=self.pool.kind, seed=first)
         steps = self.recipe.matched_steps(where.size, self.full, self.match_iterations)
         number = seed_number(self.seed, "pilot", "training", seed)
         how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}

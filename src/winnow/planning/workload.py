@@ -112,9 +112,9 @@ def network_of(source: Source, model: Any) -> torch.nn.Module | None:
     if source.task == "unlabelled":
         if auto or isinstance(model, torch.nn.Module):
             return None if auto else model
-        return build(model, classes=max(2, len(source.classes)), shape=source.shape)
+        return build(model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind)
     name = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
-    return build(name, classes=source.outputs, shape=source.shape)
+    return build(name, classes=source.outputs, shape=source.shape, kind=source.kind)
 
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:

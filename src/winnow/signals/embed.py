@@ -87,7 +87,9 @@ def embed(
         network = model
         about |= {"model": describe(model), "weights": weights_of(model)}
     else:
-        network = build(model, classes=max(2, len(source.classes)), shape=source.shape, weights=weights, seed=seed)
+        network = build(
+            model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind, weights=weights, seed=seed
+        )
         about |= {"model": describe(model), "weights": weights, "seed": seed}
     found = embeddings_of(network, feed, recipe, layer)
     labels = None if source.labels is None else source.labels[feed.order]
