@@ -19,52 +19,48 @@ __all__ = ["textbag", "textformer"]
 
 PRIME = (1 << 31) - 1
 USUAL = (64,)
+LEFT_OUT = 0.5  # share of pairs of words that a training step does not see
 
 
-def rows_of(tokens: torch.Tensor, rows: int, salt: int = 0) -> torch.Tensor:
+def rows_of(tokens: torch.Tensor, rows: int) -> torch.Tensor:
     """Hash token ids into the rows 1 to `rows` - 1 of a table; padding stays row 0."""
-    mixed = (tokens * 1_000_003 + salt) % PRIME * 48_271 % PRIME
+    mixed = tokens * 1_000_003 % PRIME * 48_271 % PRIME
     return torch.where(tokens > 0, 1 + mixed % (rows - 1), 0)
 
 
-class NGrams(nn.Module):
-    """Table rows of the words and of the pairs of neighbours of each text; a share of them is left out in training."""
+class TextBag(nn.Module):
+    """Embeddings of a text's words and of its pairs of neighbours, each summed, and a head."""
 
-    def __init__(self, rows: int, dropout: float) -> None:
+    def __init__(
+        self, classes: int, words: tuple[int, int], pairs: tuple[int, int], hidden: int, dropout: float
+    ) -> None:
         super().__init__()
-        self.rows = rows
-        self.dropout = dropout
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return batch x (2 length - 1) rows, 0 for none."""
-        tokens = tokens.long()
-        left, right = tokens[:, :-1], tokens[:, 1:]
-        pairs = torch.where(right > 0, (left * 8_191 + right) % PRIME + 1, 0)
-        found = torch.cat([rows_of(tokens, self.rows), rows_of(pairs, self.rows, 7)], 1)
-        if self.training and self.dropout > 0:
-            found = torch.where(torch.rand(found.shape, device=found.device) < self.dropout, 0, found)
-        return found
-
-
-class BagOfEmbeddings(nn.Module):
-    """The sum of the embeddings of a text's n-grams over the root of their number."""
-
-    def __init__(self, rows: int, width: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(rows, width, padding_idx=0)
+        self.words = nn.Embedding(*words, padding_idx=0)
+        self.pairs = nn.Embedding(*pairs, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+        width = words[1] + pairs[1]
+        self.hidden = nn.Sequential(nn.Linear(width, hidden), nn.ReLU()) if hidden else nn.Identity()
+        self.head = nn.Linear(hidden or width, classes)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start close to zero, so that n-grams that were never seen in training say nothing."""
-        nn.init.normal_(self.table.weight, std=0.001)
-        with torch.no_grad():
-            self.table.weight[0].zero_()
+        """Start close to zero, so that words and pairs that were never seen in training say nothing."""
+        for table in (self.words, self.pairs):
+            nn.init.normal_(table.weight, std=0.001)
+            with torch.no_grad():
+                table.weight[0].zero_()
 
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return batch x width."""
-        count = (rows > 0).sum(1, keepdim=True).clamp(min=1)
-        total: torch.Tensor = self.table(rows).sum(1)
-        return total / count.sqrt()
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return one row of outputs per text."""
+        tokens = tokens.long()
+        both = torch.where(tokens[:, 1:] > 0, (tokens[:, :-1] * 8_191 + tokens[:, 1:]) % PRIME + 1, 0)
+        pairs = rows_of(both, self.pairs.num_embeddings)
+        if self.training:  # pairs are rare, and would be learned by heart
+            pairs = torch.where(torch.rand(pairs.shape, device=pairs.device) < LEFT_OUT, 0, pairs)
+        scale = (tokens > 0).sum(1, keepdim=True).clamp(min=1).sqrt()
+        sums = [self.words(rows_of(tokens, self.words.num_embeddings)).sum(1), self.pairs(pairs).sum(1)]
+        outputs: torch.Tensor = self.head(self.hidden(self.dropout(torch.cat(sums, 1) / scale)))
+        return outputs
 
 
 @registry.network(shape=USUAL, text=True)
@@ -72,29 +68,26 @@ def textbag(
     classes: int,
     shape: tuple[int, ...],
     *,
-    rows: int = 1 << 16,
+    rows: int = 1 << 15,
     width: int = 32,
+    pair_rows: int = 1 << 17,
+    pair_width: int = 8,
     hidden: int = 0,
-    dropout: float = 0.5,
+    dropout: float = 0.3,
 ) -> nn.Module:
-    """A bag of hashed words and pairs of neighbours, embedded and summed, and a linear head, or one hidden layer.
-
-    `dropout` is the share of words and pairs that are left out at random in training.
-    """
+    """Hashed words and pairs of neighbours, embedded and summed, then a linear head or one hidden layer."""
     owner = "network 'textbag'"
     _tokens("textbag", shape)
-    checks.integer("rows", owner, rows, low=2)
-    checks.integer("width", owner, width, low=1)
-    checks.integer("hidden", owner, hidden, low=0)
+    for name, value, low in (
+        ("rows", rows, 2),
+        ("width", width, 1),
+        ("pair_rows", pair_rows, 2),
+        ("pair_width", pair_width, 1),
+        ("hidden", hidden, 0),
+    ):
+        checks.integer(name, owner, value, low=low)
     checks.number("dropout", owner, dropout, low=0, high=1, open_high=True)
-    layers: dict[str, nn.Module] = {"ngrams": NGrams(rows, float(dropout)), "bag": BagOfEmbeddings(rows, width)}
-    if hidden:
-        layers |= {"hidden": nn.Linear(width, hidden), "relu": nn.ReLU()}
-    network = nn.Sequential()
-    for name, layer in layers.items():
-        network.add_module(name, layer)
-    network.add_module("head", nn.Linear(hidden or width, classes))
-    return network
+    return TextBag(classes, (rows, width), (pair_rows, pair_width), hidden, float(dropout))
 
 
 class Textformer(nn.Module):
