@@ -51,9 +51,12 @@ JUDGES: dict[str, tuple[str, ...]] = {
     "methods/narrowing/neuron_choice": ("tests/methods/narrowing/test_neuron_choice.py",),
     "planning/agreement": ("tests/planning/test_accuracy_forecast.py",),
     "planning/accuracy_forecast": ("tests/planning/test_accuracy_forecast.py",),
+    "planning/pilot_gains": ("tests/planning/test_pilot_gains.py",),
     "planning/recommendation": ("tests/planning/test_recommendation.py",),
     "planning/resources": ("tests/planning/test_resources.py",),
+    "planning/run_files": ("tests/planning/test_resources.py",),
     "planning/verdict": ("tests/planning/test_verdict.py",),
+    "pruning/earlier_plan": ("tests/pruning/test_earlier_plan.py",),
     "selectors/balance": ("tests/selectors/test_quotas.py", "tests/selectors/test_moments.py"),
 }
 SLOWEST = 8.0  # seconds; slower tests do not judge

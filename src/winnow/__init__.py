@@ -22,6 +22,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from . import models
     from .artefacts import Issues, Scores, Signals, Source, Study, Subset
+    from .checking.check import check
     from .core import errors
     from .engines import Local
     from .evaluation.evaluate import evaluate

@@ -37,7 +37,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import winnow as wn
 from winnow.core import seeds
-from winnow.explaining.class_relations import far_out
 from winnow.training import Feed, Recipe, predict, train
 
 from ..parts import Asked, Part
@@ -191,8 +190,13 @@ def left_out(
 
 
 def looks_wrong(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The rule of `explain`: far above the upper quartile of the class."""
-    return scores > far_out(scores, labels)
+    """The rule that `explain` had in version 0.2: far above the upper quartile of the class."""
+    bounds = np.empty(labels.size)
+    for number in np.unique(labels):
+        members = labels == number
+        low, high = np.quantile(scores[members], (0.25, 0.75))
+        bounds[members] = high + 3.0 * (high - low)
+    return np.asarray(scores > bounds)
 
 
 def ranked(scores: NDArray[Any], wrong: NDArray[np.bool_]) -> dict[str, float]:

@@ -19,7 +19,7 @@ from winnow.signals.soft_targets import soft_targets
 
 from .data import Setting, opened
 
-__all__ = ["ARMS", "Cell", "Ends", "cell_of", "run_setting"]
+__all__ = ["ARMS", "Cell", "Ends", "cell_of", "named", "observed_and_pruned", "retrained", "run_setting"]
 
 KEEPS = (0.5, 0.3, 0.1)
 MATCH = 0.5  # matched iterations
@@ -70,22 +70,10 @@ def run_setting(
 ) -> list[Cell]:
     """Run one data set at every fraction; finished trainings are kept in `out`."""
     source, test = opened(setting, quick)
-    want = ("dynamics", "predictions", "embeddings")
-    folder = out / setting.name / "observe"
-    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=folder, engine=engine)
     cells = []
     for keep in keeps:
+        signals, subset = observed_and_pruned(setting, source, keep, out, engine)
         place = out / setting.name / f"{keep:g}"
-        subset = wn.prune(
-            source,
-            keep,
-            model=setting.model,
-            recipe=setting.recipe,
-            signals=signals,
-            match_iterations=MATCH,
-            out=place / "prune",
-            engine=engine,
-        )
         cells.append(cell_of(setting, source, test, signals, subset, keep, seeds, place, out, engine))
     return cells
 
@@ -104,20 +92,7 @@ def cell_of(
 ) -> Cell:
     """Retrain all arms at one fraction, and gather the numbers."""
     tried = subset.certificate["veto"]
-    draws = [wn.prune(source, keep, targets="labels", veto=0, signals=signals, seed=number) for number in range(seeds)]
-    found = soft_targets(signals, weight=subset.certificate["soft_weight"])
-    study = wn.evaluate(
-        source,
-        {"selected": draws},
-        test=test,
-        model=setting.model,
-        recipe=setting.recipe,
-        seeds=seeds,
-        match_iterations=MATCH,
-        soft=found,
-        out=place / "evaluate",
-        engine=engine,
-    )
+    study = retrained(setting, source, test, signals, subset, keep, seeds, place, engine)
     names = named(study)
     auto = "soft selected" if tried["holds"] else "soft random"
     gained = ends(study.versus(names["soft selected"], names["soft random"]))
@@ -143,6 +118,53 @@ def cell_of(
             "subset": study.seconds(names["soft selected"]),
         },
     )
+
+
+def retrained(
+    setting: Setting,
+    source: wn.Source,
+    test: wn.Source,
+    signals: wn.Signals,
+    subset: wn.Subset,
+    keep: float,
+    seeds: int,
+    place: Path,
+    engine: wn.Local | None = None,
+) -> wn.Study:
+    """Retrain all arms at one fraction; more seeds add to what is in the folder."""
+    draws = [wn.prune(source, keep, targets="labels", veto=0, signals=signals, seed=number) for number in range(seeds)]
+    return wn.evaluate(
+        source,
+        {"selected": draws},
+        test=test,
+        model=setting.model,
+        recipe=setting.recipe,
+        seeds=seeds,
+        match_iterations=MATCH,
+        soft=soft_targets(signals, weight=subset.certificate["soft_weight"]),
+        out=place / "evaluate",
+        engine=engine,
+    )
+
+
+def observed_and_pruned(
+    setting: Setting, source: wn.Source, keep: float, out: Path, engine: wn.Local | None = None
+) -> tuple[wn.Signals, wn.Subset]:
+    """Observe once per data set, and prune at a fraction; both are read from `out` if they are there."""
+    want = ("dynamics", "predictions", "embeddings")
+    folder = out / setting.name / "observe"
+    signals = wn.observe(source, setting.model, setting.recipe, 1, want, out=folder, engine=engine)
+    subset = wn.prune(
+        source,
+        keep,
+        model=setting.model,
+        recipe=setting.recipe,
+        signals=signals,
+        match_iterations=MATCH,
+        out=out / setting.name / f"{keep:g}" / "prune",
+        engine=engine,
+    )
+    return signals, subset
 
 
 def named(study: wn.Study) -> dict[str, str]:

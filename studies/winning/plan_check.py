@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,8 +138,8 @@ def lines(rows: list[Row], advised: list[Advised]) -> Iterator[str]:
         policy = "everything" if told.keep == 1 else told.policy
         yield (
             f"| {row.data} | {row.pilot} | {told.keep:g} | {policy} "
-            f"| {100 * told.accuracy:.1f} ({100 * told.low:.1f} to {100 * told.high:.1f}) | {100 * row.measured:.1f} | {100 * (row.measured - told.accuracy):+.1f} "
-            f"| {'yes' if row.inside else 'no'} |"
+            f"| {100 * told.accuracy:.1f} ({100 * told.low:.1f} to {100 * told.high:.1f}) | {100 * row.measured:.1f} "
+            f"| {100 * (row.measured - told.accuracy):+.1f} | {'yes' if row.inside else 'no'} |"
         )
     yield ""
     for name in ("everything", "random", "auto"):
@@ -170,7 +169,6 @@ def lines(rows: list[Row], advised: list[Advised]) -> Iterator[str]:
 
 def main() -> None:
     asked = options()
-    start = time.perf_counter()
     rows: list[Row] = []
     advised: list[Advised] = []
     for name in asked.data:
@@ -178,7 +176,7 @@ def main() -> None:
         rows, advised = rows + found[0], advised + found[1]
     made = (
         f"At most {MOST:,} training examples, MLP, 30 epochs, {asked.seeds} retrainings per arm, pilots of a quarter "
-        f"of the data. Made {datetime.date.today()} in {(time.perf_counter() - start) / 60:.0f} minutes on one core by "
+        f"of the data. Made {datetime.date.today()} on one core by "
         "`python -m studies.winning.plan_check`."
     )
     text = "\n".join([*lines(rows, advised), "", made, ""])

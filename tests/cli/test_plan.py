@@ -31,7 +31,7 @@ def test_plan_prints_writes_and_names_the_command(winnow: Winnow, tmp_path: Path
     said = winnow(*command)
     assert (said.code, said.err) == (0, "")
     assert "an estimate, not a guarantee" in said.out
-    assert "held-out pilot points" in said.out
+    assert "held-out pilot point" in said.out
     assert "Peak memory" in said.out
     assert said.out.endswith(f"plan  {out / 'plan.json'}\nfigure  {out / 'plan.png'}\n")
     assert (out / "plan.png").read_bytes().startswith(b"\x89PNG")

@@ -101,7 +101,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / path).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("name", ["report.png", "explain.png"])
+@pytest.mark.parametrize("name", ["report.png", "explain.png", "check.png"])
 def test_a_screenshot_is_small(name: str) -> None:
     assert 10_000 < (DOCS / "images" / name).stat().st_size < 300_000
 

@@ -15,8 +15,9 @@ from winnow.core.errors import InputError, StoreError
 from winnow.engines import Local
 from winnow.explaining import class_relations as relating
 from winnow.explaining import explain as explaining
-from winnow.explaining.class_relations import Examples, drawn_by_class, far_out, relate, relate_run
-from winnow.methods.lpntk import FeatureRows, contradictions, neighbours, relations
+from winnow.explaining.class_relations import Examples, drawn_by_class, relate, relate_run
+from winnow.explaining.doubted_labels import FEWEST, DoubtedLabels, witness
+from winnow.methods.lpntk import FeatureRows, neighbours, relations
 from winnow.pruning.proof import prune_with_proof
 from winnow.report.pictures import make_gallery
 from winnow.sources.holdout import sample
@@ -38,8 +39,16 @@ def among() -> Examples:
 
 
 @pytest.fixture(scope="module")
-def found(among: Examples) -> DatasetExplanation:
-    return relate(among, ABOUT, k=4, errors=5, seed=0, shown=np.array([7]))
+def doubts() -> DoubtedLabels:
+    """The three moved labels are doubted, and their true class is the likely one."""
+    sure = np.full(90, 0.1)
+    sure[[4, 31, 62]] = 0.7, 0.9, 0.6
+    return DoubtedLabels(sure, np.arange(90) % 3)
+
+
+@pytest.fixture(scope="module")
+def found(among: Examples, doubts: DoubtedLabels) -> DatasetExplanation:
+    return relate(among, ABOUT, k=4, errors=5, seed=0, doubts=doubts, shown=np.array([7]))
 
 
 def test_classes_are_compared_pair_by_pair(among: Examples, found: DatasetExplanation) -> None:
@@ -65,24 +74,60 @@ def test_classes_are_compared_pair_by_pair(among: Examples, found: DatasetExplan
     assert sum(pair.pairs for pair in found.relations) == found.pairs == 90 * 89 // 2
 
 
-def test_a_gram_matrix_says_the_same(among: Examples, found: DatasetExplanation) -> None:
+def test_a_gram_matrix_says_the_same(among: Examples, doubts: DoubtedLabels, found: DatasetExplanation) -> None:
     rows = among.kernel.values
-    whole = relate(dataclasses.replace(among, kernel=rows @ rows.T), ABOUT, k=4, errors=5, seed=0, shown=np.array([7]))
+    whole = relate(
+        dataclasses.replace(among, kernel=rows @ rows.T),
+        ABOUT,
+        k=4,
+        errors=5,
+        seed=0,
+        doubts=doubts,
+        shown=np.array([7]),
+    )
+    assert [one.witness for one in whole.errors] == [one.witness for one in found.errors]
     assert [pair.cosine for pair in whole.relations] == pytest.approx([pair.cosine for pair in found.relations])
     assert [one.id for one in whole.errors] == [one.id for one in found.errors]
 
 
 def test_moved_labels_are_found_with_their_class_and_witness(among: Examples, found: DatasetExplanation) -> None:
-    assert {one.id for one in found.errors} == {"e04", "e31", "e62"}
+    assert [(one.id, one.score, one.bound) for one in found.errors] == [
+        ("e31", 0.9, 0.5), ("e04", 0.7, 0.5), ("e62", 0.6, 0.5)
+    ]  # fmt: skip
     assert found.wrong == 3
-    judged = contradictions(among.kernel, among.labels)
-    bounds = far_out(judged.every, among.labels)
-    for place, one in enumerate(found.errors):
+    rows = among.kernel.values / np.linalg.norm(among.kernel.values, axis=1, keepdims=True)
+    for one in found.errors:
         i = among.ids.tolist().index(one.id)
-        assert judged.positions[place] == i
-        assert (one.score, one.bound) == (pytest.approx(judged.every[i]), pytest.approx(bounds[i]))
-        assert one.suggested == among.classes[judged.suggested[place]] == among.classes[i % 3]
-        assert one.witness == among.ids[judged.witness[place]]
+        assert one.suggested == among.classes[i % 3]
+        near = [(abs(rows[i] @ rows[j]), among.ids[j]) for j in range(90) if among.labels[j] == i % 3]
+        assert one.witness == max(near)[1]
+    alone = dataclasses.replace(among, labels=np.where(among.labels == 2, 1, among.labels))
+    assert witness(alone, 4, 2) is None
+
+
+def test_without_a_recording_labels_are_not_judged(among: Examples) -> None:
+    found = relate(among, ABOUT, k=4, errors=5, seed=0, shown=np.array([7]))
+    assert (found.wrong, found.errors) == (None, ())
+    assert "Labels were not judged" in str(found)
+
+
+def test_doubts_follow_the_training_and_spare_small_classes() -> None:
+    source = wn.open("digits", limit=200)
+    labels = source.labels.copy()
+    labels[3] = (labels[3] + 1) % 10
+    labels[:2] = 10
+    wrong = source.with_labels(labels, "classification", (*source.classes, "rare"))
+    signals = wn.observe(wrong, "mlp", wn.Recipe(epochs=12), 1, ("dynamics", "predictions"), engine=Local(workers=1))
+    doubts = DoubtedLabels.of(signals, wrong.ids)
+    assert doubts is not None
+    np.testing.assert_allclose(doubts.probability[2:], wn.score("mislabelled", signals).take(wrong.ids[2:]).values)
+    assert np.isnan(doubts.probability[:2]).all()
+    assert FEWEST > 2
+    assert 3 in doubts.wrong
+    assert doubts.likely[3] == source.labels[3]
+    assert doubts.rank(int(doubts.wrong[0])) == 1
+    bare = dataclasses.replace(signals, arrays={"losses": signals.arrays["losses"]})
+    assert DoubtedLabels.of(bare, wrong.ids) is None
 
 
 def test_partners_are_those_of_neighbours(among: Examples, found: DatasetExplanation) -> None:
@@ -109,9 +154,11 @@ def test_what_was_removed_has_the_nearest_kept_one_of_its_class(among: Examples)
     assert stayed.stand_in is None
 
 
-def test_large_data_is_sampled_and_says_so(among: Examples, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_data_is_sampled_and_says_so(
+    among: Examples, doubts: DoubtedLabels, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(relating, "COUNTED", 30)
-    found = relate(among, ABOUT, k=2, errors=3, seed=0)
+    found = relate(among, ABOUT, k=2, errors=3, seed=0, doubts=doubts)
     assert (found.compared, found.judged, found.pairs) == (30, 90, 30 * 29 // 2)
     assert "Pairs were counted among 30 examples" in str(found)
     assert found.wrong == 3
@@ -166,7 +213,7 @@ def test_a_run_trains_once_for_the_data_set_and_every_example(tmp_path: Path, mo
     alone = wn.explain(source, source.ids[3], **HOW)
     trained = []
     real = explaining.train
-    monkeypatch.setattr(explaining, "train", lambda *given: trained.append(1) or real(*given))
+    monkeypatch.setattr(explaining, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
     first = wn.explain(source, **HOW, out=tmp_path / "run")
     assert wn.explain(source, **HOW, out=tmp_path / "run") == first
     one = wn.explain(source, source.ids[3], **HOW, out=tmp_path / "run")
@@ -209,7 +256,7 @@ def test_an_example_outside_the_draw_has_a_network_of_its_own(tmp_path: Path, mo
     outside = [id for id in source.ids if id not in set(drawn)][:2]
     trained = []
     real = explaining.train
-    monkeypatch.setattr(explaining, "train", lambda *given: trained.append(1) or real(*given))
+    monkeypatch.setattr(explaining, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
     given = {**HOW, "limit": 60, "out": tmp_path / "run"}
     asked = (None, outside[0], drawn[0], drawn[1], outside[1], drawn[2])
     assert [wn.explain(source, id, **given).examples for id in asked] == [60, 61, 60, 60, 61, 60]

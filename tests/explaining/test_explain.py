@@ -12,7 +12,7 @@ import winnow as wn
 from winnow.artefacts.explanation import Explanation
 from winnow.core.errors import InputError, NotDefinedError
 from winnow.core.seeds import number
-from winnow.explaining import class_relations as relating
+from winnow.engines import Local
 from winnow.explaining import explain as explaining
 from winnow.explaining.explain import explain
 from winnow.training import Feed, predict, train
@@ -47,9 +47,12 @@ def test_it_says_what_the_kernel_says(digits: wn.Source, first: Explanation) -> 
     assert (first.interchangeable, first.contradictory) == (counts[0], counts[2])
     assert first.self_kernel == pytest.approx(kernel[i, i], rel=1e-4)
     assert first.self_rank == 1 + int((kernel.diagonal() > kernel[i, i]).sum())
-    judged = wn.lpntk.contradictions(kernel, labels)
-    assert first.label_score == pytest.approx(judged.every[i], rel=1e-4)
-    assert judged.positions[first.label_rank - 1] == i
+    signals = wn.observe(digits, "mlp", RECIPE, 1, ("dynamics", "predictions"), engine=Local(workers=1))
+    doubted = wn.score("mislabelled", signals).values
+    place = signals.ids.tolist().index(digits.ids[0])
+    assert first.label_score == pytest.approx(doubted[place], rel=1e-4)
+    assert first.label_rank == 1 + int((doubted > doubted[place]).sum())
+    assert first.label_bound == 0.5
     said = digits.classes[int(predict(net, feed, RECIPE)[i].argmax())]
     assert (first.label, first.predicted, first.examples, first.exact) == (digits.classes[labels[i]], said, 300, True)
 
@@ -72,9 +75,9 @@ def test_a_flipped_label_looks_wrong_and_few_others_do() -> None:
     assert sum(bool(one.looks_wrong) for one in found) >= 2
     assert all(one.label == "6" for one in found)
     loudest = min(found, key=lambda one: one.label_rank or 600)
-    assert "looks wrong: other examples with label 6 support it far less than usual for their class (score" in str(
-        loudest
-    )
+    assert "Its label looks wrong (probability " in str(loudest)
+    assert loudest.suggested == "0"
+    assert wrong.labels[wrong.positions([loudest.witness])[0]] == 0
     assert loudest.peers == int((labels == 6).sum()) - 1
     clean = [explain(wrong, source.ids[i], **how) for i in np.flatnonzero(labels == 3)[:3]]
     assert not any(one.looks_wrong for one in clean)
@@ -84,13 +87,11 @@ def test_projected_features_say_nearly_the_same(
     digits: wn.Source, first: Explanation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explaining, "EXACT", 100)
-    monkeypatch.setattr(explaining, "JUDGED", 200)
     found = explain(digits, digits.ids[0], **HOW, k=20)
     assert not found.exact
     assert {one.id for one in first.same_way} <= {one.id for one in found.same_way}
     assert found.self_kernel == pytest.approx(first.self_kernel, rel=0.15)
-    assert (found.label_score, found.looks_wrong, found.witness) == (None, None, None)
-    assert "not judged" in str(found)
+    assert found.label_score == first.label_score  # labels are judged by the training, not by the kernel
     assert "projected features" in str(found)
 
 
@@ -173,13 +174,6 @@ def test_a_class_of_hardly_anyone_is_not_judged(members: int, words: str) -> Non
     judged = explain(source, members, **HOW)
     assert judged.looks_wrong is not None
     assert judged.peers == 14
-
-
-def test_five_are_the_fewest_of_whom_one_can_be_far_out() -> None:
-    for size in range(1, 8):
-        every = np.r_[np.zeros(size - 1), 1.0]  # nothing is farther out
-        out = every > relating.far_out(every, np.zeros(size, dtype=np.int64))
-        assert out.any() == (size >= relating.FEWEST)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ CASES = [
     # planning and lpNTK
     ("a plan of what cannot be opened", "wn.plan({1, 2})"),
     ("a pilot larger than the data", "wn.plan(src, pilot=True, pilot_size=10**6)"),
+    ("a pruning from what is no plan", "wn.prune(src, 0.5, plan=3)"),
     ("a label without a logit", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 2])"),
     ("a kernel of one example", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((1, 2), np.float32), [0])"),
     ("an unknown kind of kernel", "wn.lpntk.gram(torch.nn.Linear(2, 2), np.zeros((2, 2), np.float32), [0, 1], 'ntk')"),

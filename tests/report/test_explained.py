@@ -58,7 +58,7 @@ def test_a_data_set_has_classes_errors_and_partners(about):
         "Learned together with it (7 interchangeable)",
         "Learned against it (2 contradictory)",
         "Pairs were counted among 400 examples",
-        "outliers in their class, supported by the other examples of that class far less than usual",
+        "they are more likely wrong than right",
         "the projection, which partners are ranked by",
     ):
         assert words in page.text

@@ -48,8 +48,8 @@ class ClassPair:
 class LabelError:
     """A label issue: a label that looks wrong.
 
-    `score` measures how little its class supports it (0 fully, 1/2 not at all, 1 contradicts); above `bound` it is an
-    outlier in that class. `suggested` is the nearest other class, only a hint, and `witness` the nearest example of it.
+    `score` is the probability that it is wrong; above `bound` it is listed. `suggested` is the likely class, only a
+    hint, and `witness` the nearest example of it, None if there is none.
     """
 
     id: Any
@@ -94,17 +94,16 @@ class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
     self_kernel, self_rank
         The squared length of its feature, and its rank among all, 1 for the longest.
     label_score, label_rank, label_bound, looks_wrong
-        How little its class supports it (0 fully, 1/2 not at all, 1 contradicts), the rank of that score among all,
-        the score above which a label of its class looks wrong, and whether this one does; None if there are too many
-        examples to judge, or too few with its label.
+        The probability that its label is wrong, the rank of that probability among all, the probability above which a
+        label looks wrong, and whether this one does; None if too few have its label to judge.
     suggested, witness
-        The nearest class other than its own, only a hint, and the id of the nearest example of it.
+        The likely class other than its own, only a hint, and the id of the nearest example of it.
     exact
         Whether the kernel is exact or of projected features.
     provenance
         Where the explanation came from.
     peers
-        How many others have its label; None if there are too many examples to judge.
+        How many others have its label; None in files of winnow 0.2, if there were too many examples to judge.
     """
 
     id: Any
@@ -169,7 +168,7 @@ class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", l
         Each class with itself, then pairs of classes, strongest first: by the share of their pairs of either kind,
         then by the absolute mean cosine. With very many classes, only the strongest pairs.
     wrong, errors
-        How many labels look wrong, and the most likely label issues, most likely first.
+        How many labels look wrong, None if labels were not judged, and the most likely label issues, most likely first.
     standings
         For each example on the page, what it is interchangeable with and what it contradicts.
     exact
@@ -189,7 +188,7 @@ class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", l
     contradictory: int
     threshold: float
     relations: tuple[ClassPair, ...]
-    wrong: int
+    wrong: int | None
     errors: tuple[LabelError, ...]
     standings: tuple[Standing, ...]
     exact: bool = True
@@ -216,7 +215,7 @@ class DatasetExplanation(ShownAsText, Saved, kind="explanation of a data set", l
 
     def named(self) -> list[Any]:
         """The ids of everyone in it, each once."""
-        return _named(self.standings, [one.witness for one in self.errors])
+        return _named(self.standings, [one.witness for one in self.errors if one.witness is not None])
 
 
 def _named(standings: Iterable[Standing], others: Iterable[Any]) -> list[Any]:

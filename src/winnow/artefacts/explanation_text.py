@@ -125,15 +125,17 @@ def _pair_row(pair: ClassPair) -> list[str]:
 
 
 def _errors(about: DatasetExplanation) -> list[str]:
+    if about.wrong is None:
+        return ["Labels were not judged: no training dynamics were recorded. winnow check finds label issues."]
     if not about.errors:
-        return [f"No label issues: none of {about.judged:,} labels is an outlier in its class."]
-    rows = [["id", "label", "suggested", "by example", "score"]]
+        return [f"No label issues: none of {about.judged:,} labels is more likely wrong than right."]
+    rows = [["id", "label", "suggested", "by example", "probability"]]
     rows += [[str(one.id), one.label, one.suggested, str(one.witness), f"{one.score:.3f}"] for one in about.errors]
     more = f"; the {len(about.errors)} most likely" if len(about.errors) < about.wrong else ""
     return [
         f"Label issues ({about.wrong:,} of {about.judged:,} labels look wrong{more}):",
         *_columns(rows),
-        "Each is an outlier in its class: worth checking, not proof. The suggested class is a hint.",
+        "The probability is from one training; winnow check uses several. The class is a hint.",
     ]
 
 
@@ -162,14 +164,13 @@ def _listed(partners: Sequence[Partner], threshold: float, word: str) -> list[st
 def _about_label(about: Explanation) -> str:
     if about.label_score is None or about.label_bound is None:
         return f"Its label {unjudged(about)}."
-    place = f"score {about.label_score:.3f}, rank {about.label_rank:,} of {about.examples:,}, least supported first"
+    place = f"probability {about.label_score:.3f}, rank {about.label_rank:,} of {about.examples:,}, most likely first"
     if about.looks_wrong:
         return (
-            f"Its label looks wrong: other examples with label {about.label} support it far less than usual for their "
-            f"class ({place}; an outlier above {about.label_bound:.3f}). Suggested class, as a hint: "
-            f"{about.suggested}, by example {about.witness}."
+            f"Its label looks wrong ({place}). Suggested class, as a hint: {about.suggested}, by example "
+            f"{about.witness}."
         )
-    return f"Its label looks right: other examples with label {about.label} support it ({place})."
+    return f"Its label looks right ({place.replace('probability', 'probability that it is wrong')})."
 
 
 def unjudged(about: Explanation) -> str:

@@ -130,7 +130,7 @@ def _telling(source: Source, rows: NDArray[Any], names: Sequence[str], seed: int
     gives = np.array(
         [_skill(rows[chosen, place], target[chosen], fold, classes) for place in track(range(len(names)), "columns")]
     )
-    for place in np.flatnonzero(gives >= TELLS):
+    for place in np.flatnonzero(gives >= TELLS).tolist():
         others = float(np.median(np.delete(gives, place))) if len(names) > 1 else 0.0
         if 1 - others >= TIMES * (1 - gives[place]):
             sure = min(0.99, 0.6 + 0.4 * (gives[place] - TELLS) / (1 - TELLS))

@@ -9,9 +9,10 @@ Candidates are nearest neighbours. What makes a pair near depends on the kind of
 | other | given embeddings, or the values themselves | the distance is far below that of the tenth neighbours |
 
 How far "far below" is depends on the data. With rows spread smoothly in m dimensions, the nearest of them is closer than
-r times the distance of the tenth with a probability of about 9 r^m. With `COPIES`, the share of copies that is assumed
-beforehand, the probability of a copy is 1 / (1 + 4.5 r^m / COPIES): in two dimensions r must be very small, in ten .3
-is enough. The dimension m is estimated from the neighbours' distances (Levina and Bickel 2004).
+r times the distance of the tenth with a probability of about 9 r^m; each pair is counted for both of its rows. With
+`COPIES`, the share of copies that is assumed beforehand (larger among rows that agree in every column), the probability
+of a copy is 1 / (1 + 4.5 r^m / COPIES): in two dimensions r must be very small, in ten .4 is enough. The dimension m is
+estimated from the neighbours' distances (Levina and Bickel 2004).
 
 For images r is the root of the ratio of dissimilarities, and the probability was fitted on planted copies (JPEG of
 quality 50, shifts, crops, brightness) in MNIST and the CIFAR-10 test images: it falls from 1 to 0 around r = .42.
@@ -33,13 +34,15 @@ from ..signals.neighbours import nearest
 from .image_match import CROP, dissimilarity, prints, reduced
 from .table_match import CLOSE, chance_agreements, standardised, widest_gap
 
-__all__ = ["NearPairs", "near_pairs"]
+__all__ = ["NearPairs", "checks_rows", "image_prints", "near_pairs", "pictured"]
 
 Pairs = NDArray[np.int64]
 
 CANDIDATES = 6  # neighbours per example that are compared
 TYPICAL = 10  # the neighbour whose distance is the usual one
-COPIES = 0.001
+CLOSER = 0.7  # how near copies of images are in prints or embeddings, as a share of the distance of the last candidate
+COPIES = 0.0005  # the share of copies assumed beforehand
+COPIES_CLOSE = 0.02  # the same, among rows whose columns all agree
 MIDDLE, SLOPE = 0.42, 0.025  # of the probability of images
 RATIO_ROWS, RATIO_POINTS = 0.3, 0.5  # the largest r of table rows and of embeddings that are not verified
 CHANCE = 0.01  # rows that may agree as well by chance, if columns were independent
@@ -65,7 +68,7 @@ class NearPairs:
     measure
         Which of these: `correlation`, `columns` or `distance`.
     recall
-        The certified share of nearest neighbours that the search found.
+        The certified share of copies among the candidates; 1 if every pair of examples was compared.
     """
 
     pairs: Pairs
@@ -113,21 +116,25 @@ def pictured(source: Source) -> bool:
     return bool(side) and source.shape[0] in (1, 3, 4) and min(side) >= 8
 
 
-def _images(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
-    prints_of = [np.empty((0, 0), dtype=np.float32)] * 2
+def image_prints(source: Source) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The prints of all images, plain and cropped, in the order of the source."""
+    width = prints(torch.zeros((1, *_reduced(source, np.arange(1)).shape[1:]))).shape[1]
+    made = tuple(np.empty((len(source), width), dtype=np.float32) for _ in range(2))
     for start in track(range(0, len(source), READ), "prints of images"):
         x = _reduced(source, np.arange(start, min(start + READ, len(source))))
         for view, crop in enumerate((0.0, CROP)):
-            made = prints(x, crop)
-            if start == 0:
-                prints_of[view] = np.empty((len(source), made.shape[1]), dtype=np.float32)
-            prints_of[view][start : start + len(made)] = made
+            made[view][start : start + READ] = prints(x, crop)
+    return made[0], made[1]
+
+
+def _images(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
+    whole, inner = image_prints(source)
     k = min(CANDIDATES, len(source) - 1)
-    plain = nearest(prints_of[0], k, ids=source.ids, seed=seed)
-    zoomed = nearest(prints_of[0], min(k + 1, len(source)), ids=source.ids, queries=prints_of[1], seed=seed)
+    plain = nearest(whole, k, ids=source.ids, seed=seed, closer=CLOSER)
+    zoomed = nearest(whole, min(k + 1, len(source)), ids=source.ids, queries=inner, seed=seed, closer=CLOSER)
     found = [plain.positions, zoomed.positions]
     if given is not None:
-        found.append(nearest(given, k, ids=source.ids, seed=seed).positions)
+        found.append(nearest(given, k, ids=source.ids, seed=seed, closer=CLOSER).positions)
     pairs = _unique(found)
     apart = np.empty(len(pairs))
     for start in track(range(0, len(pairs), PAIRS), "pairs of images"):
@@ -163,7 +170,8 @@ def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float
 
 def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
     k = min(TYPICAL, len(source) - 1)
-    found = nearest(rows, k, ids=source.ids, seed=seed)
+    limit = RATIO_ROWS if verify else RATIO_POINTS
+    found = nearest(rows, k, ids=source.ids, seed=seed, closer=limit)
     m = _dimension(found.distances)
     typical = found.distances[:, -1].astype(np.float64)
     pairs = _unique([found.positions[:, :CANDIDATES]])
@@ -175,8 +183,8 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
         distance[part] = np.sqrt(np.square(gap).sum(axis=1))
     usual = np.minimum(typical[left], typical[right])
     ratio = distance / np.maximum(usual, 1e-12)
-    sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / COPIES)
-    sure[ratio > (RATIO_ROWS if verify else RATIO_POINTS)] = 0.0
+    sure = 1 / (1 + (TYPICAL - 1) / 2 * ratio**m / (COPIES_CLOSE if verify else COPIES))
+    sure[ratio > limit] = 0.0
     if not verify:
         return _sorted(pairs, sure, distance, "distance", found.recall)
     near = sure >= SURE
@@ -192,7 +200,10 @@ def _dimension(distances: NDArray[np.float32]) -> float:
     if far.shape[1] < 3 or not good.any():
         return 1.0
     logs = np.log(far[good, -1:] / far[good, :-1]).mean(axis=1)
-    return float(np.clip(1 / max(float(np.median(logs)), 1e-3), 1.0, 100.0))
+    # in one dimension, the expected log ratio of the k-th and the j-th neighbour is 1/j + ... + 1/(k-1)
+    k = distances.shape[1]
+    one = np.mean([sum(1 / i for i in range(j, k)) for j in range(3, k)])
+    return float(np.clip(one / max(float(np.median(logs)), 1e-3), 1.0, 100.0))
 
 
 def _unique(found: list[Pairs]) -> Pairs:
@@ -201,7 +212,7 @@ def _unique(found: list[Pairs]) -> Pairs:
     pairs = np.sort(np.concatenate(both), axis=1)
     keys = np.unique(pairs[:, 0] * len(found[0]) + pairs[:, 1])
     out = np.stack([keys // len(found[0]), keys % len(found[0])], axis=1)
-    return out[out[:, 0] != out[:, 1]]
+    return np.asarray(out[out[:, 0] != out[:, 1]])
 
 
 def _sorted(

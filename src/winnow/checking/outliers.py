@@ -1,9 +1,9 @@
 """Outliers: examples far from all others, and images that show nothing.
 
-How far an example is out is the ratio of its distance to its neighbours and theirs to their own: large in no crowd,
-whatever the density there. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log
-ratio is taken as exponential, with the slope between the 90 and 99 % quantiles, which outliers do not move. If S is the
-share of clean examples that the tail leaves beyond a ratio, and `STRAY` the share of outliers assumed beforehand, the
+How far out an example is: its distance from its neighbours over theirs from their own, about 1 in a crowd, whatever
+its density. The bulk of the data says what ratios are usual: beyond the 90 % quantile the tail of the log ratio is
+taken as exponential, with the slope between the 90 and 99 % quantiles, which a few outliers do not move. If S is the
+share of clean examples beyond a ratio by that tail, and `STRAY` the share of outliers assumed beforehand, the
 probability is 1 / (1 + S / STRAY).
 """
 
@@ -23,6 +23,7 @@ from .near_pairs import checks_rows, pictured
 __all__ = ["outliers"]
 
 NEIGHBOURS = 10
+RECALL = 0.8  # in large sets; a neighbour a little farther changes the mean distance little
 STRAY = 0.0005
 LEAST = 0.5  # the least probability that is reported
 FEWEST = 100  # examples; fewer do not say what is usual
@@ -73,13 +74,13 @@ def outliers(source: Source, embeddings: ArrayLike | None = None, *, seed: int =
 
 def far_out(rows: ArrayLike, *, ids: ArrayLike | None = None, seed: int = 0) -> NDArray[np.float64]:
     """The mean distance to an example's neighbours over the median of those of its neighbours."""
-    found = nearest(rows, min(NEIGHBOURS, len(np.asanyarray(rows)) - 1), ids=ids, seed=seed)
+    found = nearest(rows, min(NEIGHBOURS, len(np.asanyarray(rows)) - 1), ids=ids, seed=seed, recall=RECALL)
     own = found.distances.mean(axis=1, dtype=np.float64)
     least = max(float(np.median(own)) * 1e-2, 1e-12)  # among copies everything would be infinitely far out
     theirs = np.empty(own.size)
     for start in range(0, own.size, 65_536):
         theirs[start : start + 65_536] = np.median(own[found.positions[start : start + 65_536]], axis=1)
-    return np.maximum(own, least) / np.maximum(theirs, least)
+    return np.asarray(np.maximum(own, least) / np.maximum(theirs, least))
 
 
 def tail_probability(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -101,16 +102,18 @@ def _coarse(source: Source) -> NDArray[np.float32]:
             small = torch.nn.functional.adaptive_avg_pool2d(torch.nan_to_num(x), (8, 8))
             parts.append(small.flatten(1).numpy())
         return np.concatenate(parts)
-    values = source.read(np.arange(len(source))).reshape(len(source), -1).astype(np.float64)
-    values = np.where(np.isfinite(values), values, np.nan)
-    with np.errstate(invalid="ignore"):
-        centre = np.nan_to_num(np.nanmedian(values, axis=0))
-        values = np.where(np.isnan(values), centre, values) - centre
-    spread = 1.4826 * np.median(np.abs(values), axis=0)
-    spread = np.where(spread > 0, spread, values.std(axis=0))  # mostly one value
-    # a long tail counts by its logarithm
-    scaled = np.arcsinh(np.divide(values, spread, out=np.zeros_like(values), where=spread > 0))
-    return scaled.astype(np.float32)
+    rows = source.read(np.arange(len(source))).reshape(len(source), -1)
+    out = np.zeros(rows.shape, dtype=np.float32)
+    for place in range(rows.shape[1]):  # one column at a time: a table may fill the memory
+        column = rows[:, place].astype(np.float64)
+        good = np.isfinite(column)
+        if not good.any():
+            continue
+        column = np.where(good, column - np.median(column[good]), 0.0)
+        spread = 1.4826 * float(np.median(np.abs(column))) or float(column.std())  # the second if mostly one value
+        if spread > 0:
+            out[:, place] = np.arcsinh(column / spread)  # a long tail counts by its logarithm
+    return out
 
 
 def _blank(source: Source) -> list[Finding]:
@@ -150,6 +153,6 @@ def _blank(source: Source) -> list[Finding]:
                 id=source.ids[one].item(),
                 label=given_label(source, int(one)),
                 flagged=sure >= 0.9,
-            )  # fmt: skip
+            )
         )
     return sorted(out, key=lambda one: (-one.probability, str(one.id)))

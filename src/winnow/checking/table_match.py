@@ -18,15 +18,16 @@ _ODD = 0x9E3779B97F4A7C15
 
 def standardised(rows: NDArray[np.floating]) -> NDArray[np.float32]:
     """Columns divided by their standard deviation; constant ones become 0, values that are not finite the mean."""
-    values = np.asarray(rows, dtype=np.float64).reshape(len(rows), -1)
-    good = np.isfinite(values)
-    if not good.all():
-        count = np.maximum(good.sum(axis=0), 1)
-        values = np.where(good, values, np.where(good, values, 0.0).sum(axis=0) / count)
-    spread = values.std(axis=0)
-    centre = values.mean(axis=0)
-    tiny = spread <= 1e-9 * np.maximum(np.abs(centre), 1e-30)
-    return np.where(tiny, 0.0, (values - centre) / np.where(tiny, 1.0, spread)).astype(np.float32)
+    flat = np.asarray(rows).reshape(len(rows), -1)
+    out = np.empty(flat.shape, dtype=np.float32)
+    for place in range(flat.shape[1]):  # one column at a time: a table may fill the memory
+        column = flat[:, place].astype(np.float64)
+        good = np.isfinite(column)
+        centre = float(column[good].mean()) if good.any() else 0.0
+        column = np.where(good, column - centre, 0.0)
+        spread = float(column.std())
+        out[:, place] = 0.0 if spread <= 1e-9 * max(abs(centre), 1e-30) else column / spread
+    return out
 
 
 def widest_gap(rows: NDArray[np.float32], pairs: NDArray[np.int64], block: int = 65_536) -> NDArray[np.float64]:
@@ -52,7 +53,7 @@ def chance_agreements(rows: NDArray[np.float32], pairs: NDArray[np.int64]) -> ND
         reach = np.maximum(np.abs(centre - column[right]), CLOSE / 2)
         inside = np.searchsorted(known, centre + reach, "right") - np.searchsorted(known, centre - reach, "left")
         out += np.log(np.maximum(inside, 1) / len(rows))
-    return np.exp(np.minimum(out, 50.0))
+    return np.asarray(np.exp(np.minimum(out, 50.0)))
 
 
 def repeat_probability(rows: NDArray[np.floating]) -> NDArray[np.float64]:

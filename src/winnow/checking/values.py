@@ -110,12 +110,13 @@ def _stand_ins(column: Column) -> Iterator[tuple[float, float, str]]:
         gap = abs(float(kinds[next_to]) - value)
         usual = float(np.max(np.diff(kinds[1:] if end == 0 else kinds[:-1])))
         far = abs(value - float(np.median(rest)))
-        if spread <= 0 or far < FAR * spread or gap < LONE * spread or gap < usual:
+        zero = value == 0 and rest.min() > 0 and gap >= 0.5 * spread and gap >= 10 * usual
+        if spread <= 0 or not (zero or (far >= FAR * spread and gap >= max(LONE * spread, usual))):
             continue
         span = float(np.ptp(rest))
         if nines and gap >= 0.5 * span:
             yield value, 0.98, f"a stand-in for a missing value: {count} times, far from the rest"
-        elif value == 0 and rest.min() > 0 and gap >= 2 * usual:
+        elif zero or (value == 0 and rest.min() > 0 and gap >= 2 * usual):
             yield value, 0.9, f"zero {count} times in a column that is otherwise at least {rest.min():g}"
         elif gap >= 2 * span:
             yield value, 0.9, f"{count} times exactly the same, and far from the rest"
@@ -141,7 +142,7 @@ def _wrong_sign(column: Column) -> bool:
 
 
 def _absurd(column: Column) -> tuple[float, float, str] | None:
-    """From which distance of the median on values are absurd: far beyond all others, even on the scale of logarithms."""
+    """From which distance of the median values are absurd: far beyond all others, even on the scale of logarithms."""
     centre = float(np.median(column))
     far = np.sort(np.abs(column - centre))
     most = max(3, int(0.0005 * far.size))

@@ -265,10 +265,10 @@ def study_of(
     )
 
 
-def note_overlap(shared: Mapping[str, int | None], tests: Mapping[str, Source]) -> None:
+def note_overlap(shared: Mapping[str, int], tests: Mapping[str, Source]) -> None:
     """Warn if more test examples are also in the training data than stray duplicates would explain."""
     for name, count in shared.items():
-        if count is not None and count > 0.01 * len(tests[name]):
+        if count > 0.01 * len(tests[name]):
             warnings.warn(
                 f"{count} of the {len(tests[name])} examples of test set {name!r} are also in the training data, so "
                 "what is measured on it is not what new data will show",

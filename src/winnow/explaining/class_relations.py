@@ -15,32 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals, Source, Subset, record
-from ..artefacts.explanation import ClassPair, DatasetExplanation, LabelError, Partner, Standing
+from ..artefacts.explanation import ClassPair, DatasetExplanation, Partner, Standing
 from ..artefacts.gallery import Gallery
 from ..core.seeds import stream
-from ..methods.lpntk import FeatureRows, contradictions, relations
-from ..methods.lpntk.contradictions import unsupported
+from ..methods.lpntk import FeatureRows, relations
 from ..methods.lpntk.kernel_rows import opened, spans
 from ..methods.lpntk.signal import joined_seeds
+from .doubted_labels import DoubtedLabels
 
 __all__ = [
     "COUNTED",
-    "FEWEST",
     "JUDGED",
     "THRESHOLD",
     "UNRELATED",
     "Examples",
     "drawn_by_class",
-    "far_out",
     "relate",
     "relate_run",
 ]
 
-JUDGED = 20_000  # most examples whose labels are judged: all pairs within a class are compared
+JUDGED = 20_000  # most examples that are related to each other
 COUNTED = 8192  # most examples whose pairs are counted
 THRESHOLD, UNRELATED = 0.75, 0.05  # of `relations`
-FAR = 3.0  # interquartile ranges above the upper quartile
-FEWEST = 5  # smallest class that can have an outlier; in a smaller one the largest score moves the upper quartile too
 LISTED = 5000  # most class pairs that are stored; all for up to 100 classes
 IN_A_RUN = 12  # most label issues shown in a run's report
 PARTNERS = 3  # of each of them
@@ -77,6 +73,7 @@ def relate(
     k: int,
     errors: int,
     seed: int,
+    doubts: DoubtedLabels | None = None,
     shown: Positions | None = None,
     kept: NDArray[np.bool_] | None = None,
 ) -> DatasetExplanation:
@@ -92,6 +89,8 @@ def relate(
         The most partners and the most label issues to list.
     seed
         Seed for sampling the examples whose pairs are counted.
+    doubts
+        Which of their labels look wrong; if not given, labels are not judged.
     shown
         Positions of more examples to show.
     kept
@@ -102,9 +101,8 @@ def relate(
     if counted.size < len(among):
         part = FeatureRows(part.values[counted]) if isinstance(part, FeatureRows) else part[np.ix_(counted, counted)]
     found = relations(part, among.labels[counted], THRESHOLD)
-    count, likeliest = _label_errors(among, errors)
-    wrong = np.array([i for i, _ in likeliest], dtype=np.int64)
-    where = np.union1d(wrong, np.zeros(0, dtype=np.int64) if shown is None else shown)
+    wrong = np.zeros(0, dtype=np.int64) if doubts is None else doubts.wrong
+    where = np.union1d(wrong[:errors], np.zeros(0, dtype=np.int64) if shown is None else shown)
     listed = (found.between("interchangeable"), found.between("contradictory"))
     return DatasetExplanation(
         **about,
@@ -116,8 +114,8 @@ def relate(
         contradictory=found.total["contradictory"],
         threshold=THRESHOLD,
         relations=_class_pairs(among, among.labels[counted], listed),
-        wrong=count,
-        errors=tuple(error for _, error in likeliest),
+        wrong=None if doubts is None else int(wrong.size),
+        errors=() if doubts is None else tuple(doubts.error(among, int(i)) for i in wrong[:errors]),
         standings=tuple(_standings(among, where, k, kept)),
     )
 
@@ -153,6 +151,7 @@ def relate_run(source: Source, signals: Signals, subset: Subset, gallery: Galler
         k=PARTNERS,
         errors=IN_A_RUN,
         seed=seed,
+        doubts=DoubtedLabels.of(signals, among.ids),
         shown=np.flatnonzero(wanted[looked]),
         kept=np.isin(among.ids, subset.ids),
     )
@@ -168,43 +167,6 @@ def drawn_by_class(labels: Positions, count: int, seed: int) -> Positions:
         members = shuffled[labels[shuffled] == number]
         turn[members] = (np.arange(members.size) + 0.5) / members.size
     return np.sort(np.lexsort((labels, turn))[:count])
-
-
-def far_out(every: NDArray[np.float64], labels: Positions) -> NDArray[np.float64]:
-    """For each example, the score above which a label of its class looks wrong."""
-    bounds = np.empty(labels.size)
-    for number in np.unique(labels):
-        members = labels == number
-        low, high = np.quantile(every[members], (0.25, 0.75))
-        bounds[members] = high + FAR * (high - low)
-    return bounds
-
-
-def _label_errors(among: Examples, most: int) -> tuple[int, list[tuple[int, LabelError]]]:
-    """How many labels look wrong, and the most likely ones with their positions."""
-    every = unsupported(among.kernel, among.labels)
-    bounds = far_out(every, among.labels)
-    wrong = np.flatnonzero(every > bounds)
-    chosen = wrong[np.argsort(-every[wrong], kind="stable")[:most]]
-    if not chosen.size:
-        return int(wrong.size), []
-    # Candidates are ranked by score alone: take enough to include the last of the chosen.
-    found = contradictions(among.kernel, among.labels, int((every >= every[chosen[-1]]).sum()))
-    place = {int(i): at for at, i in enumerate(found.positions)}
-    return int(wrong.size), [
-        (
-            int(i),
-            LabelError(
-                among.id(i),
-                among.label(i),
-                float(every[i]),
-                float(bounds[i]),
-                among.classes[found.suggested[place[int(i)]]],
-                among.id(found.witness[place[int(i)]]),
-            ),
-        )
-        for i in chosen
-    ]
 
 
 def _class_pairs(among: Examples, counted: Positions, kinds: tuple[Positions, Positions]) -> tuple[ClassPair, ...]:

@@ -5,11 +5,9 @@ one example, it shows which others a step on it helps, which it sets back, how f
 others, and whether its class supports its label. For a data set, it shows how the classes relate, and the label issues.
 The kernel is exact for up to `EXACT` examples; beyond that it uses projected features.
 
-A label looks wrong if its contradiction score is an outlier in its class: above the upper quartile by more than three
-times the interquartile range. Check such labels: an outlier is not proof of an error. In the repository's study
-(docs/studies/lpntk.md), of MNIST and Fashion-MNIST with 5 % of the labels flipped uniformly at random, 60 to 83 % of
-the labels it listed were wrong, and it listed 49 to 68 % of the wrong ones. Other shares and kinds of error will give
-other figures.
+The training that this needs is recorded, and a label looks wrong if the score `mislabelled` of the recording gives it
+a probability above one half. `wn.check` does the same with more trainings, on examples that a network did not see, and
+is the better way to find label issues; this shows what such a label is learned together with, and against.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..artefacts import Provenance, Source, record
+from ..artefacts import Provenance, Signals, Source, record
 from ..artefacts.explanation import DatasetExplanation, Explanation, Partner
 from ..artefacts.gallery import Gallery
 from ..artefacts.network_weights import Weights
@@ -32,7 +30,7 @@ from ..core.request import Parameter, RunDirectory, Seed, whole
 from ..core.request import request as ask
 from ..core.run import Run
 from ..core.seeds import number as seed_number
-from ..methods.lpntk import FeatureRows, contradictions, features, gram, neighbours
+from ..methods.lpntk import FeatureRows, features, gram, neighbours
 from ..methods.lpntk.relations import Partners
 from ..models import build, choose
 from ..models.identity import Model, describe
@@ -41,8 +39,10 @@ from ..report.pictures import make_pictures
 from ..sources.openable import Data
 from ..training import Feed, Recipe, predict, train
 from ..training.recipe import How
+from ..training.recorder import Recorder
 from .asked_example import part_and_place
-from .class_relations import FEWEST, JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, far_out, relate
+from .class_relations import JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, relate
+from .doubted_labels import FEWEST, LIKELY, DoubtedLabels, witness
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
@@ -166,20 +166,28 @@ class _Trained:
     recipe: Recipe
     labels: NDArray[np.int64]
     seed: int
+    signals: Signals
 
     @classmethod
     def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
         """Train on this part of the source, or load the network if the run has trained it before."""
         net = build(network, classes=part.outputs, shape=part.shape, kind=part.kind, seed=seed_number(seed, "init", 0))
-        feed = Feed(part)
+        feed, recorded = Feed(part), list[Signals]()
 
         def make() -> Weights:
-            train(net, feed, how, seed_number(seed, "training", 0))
+            recorded.append(_recorded(net, feed, how, seed_number(seed, "training", 0)))
             return Weights.of(net)
 
+        def signals() -> Signals:
+            if not recorded:  # the run was stopped between the two steps, or is of a winnow that recorded nothing
+                make()
+            return recorded[0]
+
         word = part.fingerprint
-        run.step(f"explain/train/{word}", Weights, make, file=f"networks/{word}.safetensors").into(net)
-        return cls(net, _name(describe(network)), feed, how, _labels(part)[feed.order], seed)
+        weights = run.step(f"explain/train/{word}", Weights, make, file=f"networks/{word}.safetensors")
+        seen = run.step(f"explain/record/{word}", Signals, signals, file=f"recordings/{word}.safetensors")
+        weights.into(net)
+        return cls(net, _name(describe(network)), feed, how, _labels(part)[feed.order], seed, seen)
 
     def examples(self, where: NDArray[np.int64]) -> Examples:
         """The kernel of some of the training examples."""
@@ -201,7 +209,8 @@ def _dataset(source: Source, by: _Trained, k: int, errors: int, made_from: Prove
         "exact": not isinstance(among.kernel, FeatureRows),
         "provenance": made_from,
     }
-    return relate(among, about, k=k, errors=errors, seed=by.seed)
+    doubts = DoubtedLabels.of(by.signals, among.ids)
+    return relate(among, about, k=k, errors=errors, seed=by.seed, doubts=doubts)
 
 
 def _example(source: Source, by: _Trained, place: int, k: int, made_from: Provenance) -> Explanation:
@@ -232,7 +241,7 @@ def _example(source: Source, by: _Trained, place: int, k: int, made_from: Proven
         threshold=THRESHOLD,
         self_kernel=float(lengths[i]),
         self_rank=int((lengths > lengths[i]).sum()) + 1,
-        **_judged(among, i),
+        **_judged(among, i, by.signals),
         exact=not isinstance(among.kernel, FeatureRows),
         provenance=made_from,
     )
@@ -252,24 +261,36 @@ def _write_page(run: Run, part: Source, found: Explanation | DatasetExplanation)
     write_explanation(found, pictures, Path(run.path or ".") / f"{word}.html")
 
 
-def _judged(among: Examples, i: int) -> dict[str, Any]:
-    """How its own class and other classes support the label of an example."""
-    if len(among) > JUDGED:
-        return {}
+def _recorded(net: torch.nn.Module, feed: Feed, how: Recipe, seed: int) -> Signals:
+    """Train the network, and return its dynamics and predictions, which cost nothing more."""
+    recorder = Recorder(
+        len(feed),
+        feed.source.outputs,
+        ids=feed.ids,
+        class_names=feed.source.classes,
+        planned_epochs=how.epochs,
+        keep=("dynamics", "predictions"),
+    )
+    recorder.expect(_labels(feed.source)[feed.order])
+    train(net, feed, how, seed, after_batch=recorder.log_outputs, after_epoch=lambda epoch, model: recorder.end_epoch())
+    return recorder.signals()
+
+
+def _judged(among: Examples, i: int, signals: Signals) -> dict[str, Any]:
+    """Whether the label of an example looks wrong."""
     peers = int((among.labels == among.labels[i]).sum()) - 1
-    if peers + 1 < FEWEST:
+    doubts = DoubtedLabels.of(signals, among.ids)
+    if doubts is None or peers + 1 < FEWEST:
         return {"peers": peers}
-    found = contradictions(among.kernel, among.labels)
-    at = int(np.flatnonzero(found.positions == i)[0])
-    bound = float(far_out(found.every, among.labels)[i])
+    likely = int(doubts.likely[i])
     return {
         "peers": peers,
-        "label_score": float(found.every[i]),
-        "label_rank": at + 1,
-        "label_bound": bound,
-        "looks_wrong": bool(found.every[i] > bound),
-        "suggested": among.classes[found.suggested[at]],
-        "witness": among.id(found.witness[at]),
+        "label_score": float(doubts.probability[i]),
+        "label_rank": doubts.rank(i),
+        "label_bound": LIKELY,
+        "looks_wrong": bool(doubts.probability[i] > LIKELY),
+        "suggested": among.classes[likely],
+        "witness": witness(among, i, likely),
     }
 
 

@@ -44,9 +44,7 @@ def on_seeds(reliability: float | None, seeds: int, seconds: float) -> list[str]
         return []
     cost = "" if math.isnan(seconds) else f"; each costs about {seconds_text(seconds)}"
     if reliability <= 0:
-        return [
-            f"Two trainings do not agree on the score at all ({reliability:.2f}): more seeds would not help it{cost}."
-        ]
+        return [f"Two trainings do not agree on the score ({reliability:.2f}): more seeds would not help it{cost}."]
     more = [f"{of_several_seeds(reliability, k):.2f} from {k}" for k in MORE if k > seeds]
     now = f"{of_several_seeds(reliability, seeds):.2f} from {seeds}"
     return [

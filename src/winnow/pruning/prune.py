@@ -187,7 +187,7 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     clean = without_suspects(source, signals, request)
     tried: Veto | Untried | None = None
     if request.pilot is not None:
-        run.put("plan/pilot", request.pilot, float(request.pilot.pilot["seconds"]), file="plan.json")  # for the bill
+        run.put("plan/pilot", request.pilot, float(request.pilot.pilot["seconds"]), file="plan")  # for the bill
     if request.pairs != 0:
         tried = tried_candidate(source, signals, given, clean, soft, request, run, engine)
     plain = None if tried is None or tried.holds else at_random(request)

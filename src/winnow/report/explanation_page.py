@@ -52,11 +52,13 @@ def render_explanation(about: Explanation | DatasetExplanation, pictures: Galler
 
 def _dataset(about: DatasetExplanation, pictures: Gallery | None) -> dict[str, Any]:
     wrong = f"{about.wrong:,} of {about.judged:,} labels look wrong" if about.wrong else "no label looks wrong"
+    wrong = "labels were not judged" if about.wrong is None else wrong
+    judged = [] if about.wrong is None else [_tile("label issues", about.wrong, about.judged)]
     tiles = [
         {"label": "examples", "value": f"{about.examples:,}", "sub": f"{len(about.classes)} classes"},
         _tile("interchangeable pairs", about.interchangeable, about.pairs),
         _tile("contradictory pairs", about.contradictory, about.pairs),
-        _tile("label issues", about.wrong, about.judged),
+        *judged,
     ]
     return {
         "head": f"{about.model}, trained on {about.examples:,} examples: {wrong}.",
@@ -78,8 +80,8 @@ def _example(about: Explanation, pictures: Gallery | None) -> dict[str, Any]:
     ]
     error = None
     if about.label_score is not None and about.label_bound is not None:
-        sub = f"an outlier in its class above {about.label_bound:.3f}"
-        tiles.append({"label": "contradiction score of the label", "value": f"{about.label_score:.3f}", "sub": sub})
+        sub = f"looks wrong above {about.label_bound:.3f}"
+        tiles.append({"label": "probability that the label is wrong", "value": f"{about.label_score:.3f}", "sub": sub})
         error = LabelError(
             about.id, about.label, about.label_score, about.label_bound, about.suggested or "", about.witness
         )

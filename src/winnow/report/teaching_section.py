@@ -88,7 +88,7 @@ def case(
         "score": None if error is None else f"{error.score:.3f}",
         "bound": None if error is None else f"{error.bound:.3f}",
         "suggested": None if error is None else error.suggested,
-        "witness": None if error is None else _picture(error.witness, error.suggested, drawn),
+        "witness": None if error is None or error.witness is None else _picture(error.witness, error.suggested, drawn),
     }
 
 

@@ -183,7 +183,7 @@ def _network(
     if prior == "raw":
         return nn.Flatten(), {"prior": prior}
     name = choose(shape, source.kind) if prior == "random" else prior
-    network = build(name, classes=2, shape=shape, seed=seed)
+    network = build(name, classes=2, shape=shape, kind=source.kind, seed=seed)
     if weights is not None:
         network = _trained(name, network, shape, weights)
     elif ":" in name and name.partition(":")[0] in LIBRARIES:  # users expect trained weights from these

@@ -1,0 +1,94 @@
+"""Doubted labels: which labels look wrong, by the training that the explanation needs anyway.
+
+The probability that a label is wrong and the likely class are those of the score `mislabelled`. The kernel adds the
+nearest example of that class, as a witness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..artefacts import Signals
+from ..artefacts.explanation import LabelError
+from ..artefacts.source import positions_of
+from ..methods.lpntk.kernel_rows import opened
+from ..scores.mislabelled import label_evidence
+
+if TYPE_CHECKING:
+    from .class_relations import Examples
+
+__all__ = ["FEWEST", "LIKELY", "DoubtedLabels", "witness"]
+
+LIKELY = 0.5  # a label looks wrong if it is more likely wrong than right
+FEWEST = 5  # smallest class whose labels are judged; of a smaller one the network learns each example by heart
+
+
+@dataclass(frozen=True, eq=False)
+class DoubtedLabels:
+    """Per example, the probability that its label is wrong, and the likely class.
+
+    Parameters
+    ----------
+    probability
+        In the order of the examples; NaN if the class is too small to judge.
+    likely
+        Class numbers.
+    """
+
+    probability: NDArray[np.float64]
+    likely: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, signals: Signals, ids: ArrayLike) -> DoubtedLabels | None:
+        """Those of some examples, in their order; None if the signals hold no margins or predictions.
+
+        Parameters
+        ----------
+        signals
+            Of all examples that were trained on.
+        ids
+            The examples.
+        """
+        if "margins" not in signals or "predictions" not in signals:
+            return None
+        found = label_evidence(signals)
+        values = np.where(np.bincount(found.labels)[found.labels] < FEWEST, np.nan, found.probability)
+        where = positions_of(signals.ids, ids, "signals")
+        return cls(values[where], found.suggestion[where])
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """Positions of the labels that look wrong, most likely first."""
+        sure = np.nan_to_num(self.probability, nan=0.0)
+        order = np.argsort(-sure, kind="stable")
+        return order[sure[order] > LIKELY]
+
+    def rank(self, i: int) -> int:
+        """The rank of an example among all, 1 for the label that is most likely wrong."""
+        return int((np.nan_to_num(self.probability, nan=0.0) > self.probability[i]).sum()) + 1
+
+    def error(self, among: Examples, i: int) -> LabelError:
+        """The label issue at a position."""
+        number = int(self.likely[i])
+        return LabelError(
+            among.id(i),
+            among.label(i),
+            float(self.probability[i]),
+            LIKELY,
+            among.classes[number],
+            witness(among, i, number),
+        )
+
+
+def witness(among: Examples, i: int, number: int) -> Any:
+    """The id of the example of a class that is nearest to another example, by absolute cosine; None if it has none."""
+    members = np.flatnonzero((among.labels == number) & (np.arange(len(among)) != i))
+    if not members.size:
+        return None
+    kernel = opened("explain", among.kernel)
+    row = np.asarray(kernel.block(np.array([i]), members))[0]
+    return among.id(members[np.abs(row / np.sqrt(kernel.diagonal[members])).argmax()])
