@@ -1,8 +1,8 @@
 """How surely two texts are copies of which one was changed: word by word, and against what chance would give.
 
-The distance of two texts is the number of words that must be replaced, swapped with their neighbour, added or left out.
-A text that is merely part of another is not a copy of it: phrases cut from sentences and quotations are like that. So
-words that one text has more than the other at its beginning or end count against the pair, unless they are punctuation.
+The distance of two texts is the number of words and punctuation marks that must be replaced, swapped with their
+neighbour, added or left out. A text that is merely part of another is not a copy of it: phrases cut from sentences and
+quotations are like that. So no pair is claimed in which one text has more at its beginning or end than the other.
 
 What is left over must be more than chance gives. A word that is in the share q of the texts tells -log q; the words
 that two texts share tell the sum of that. Words of a language come together, so only `KNOWN` of the sum counts. With n
@@ -12,13 +12,10 @@ the probability of a copy is 1 / (1 + n exp(-sum) / COPIES).
 
 from __future__ import annotations
 
-import string
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import compiled
-from ..sources.tokens import token_rows
 
 __all__ = ["copy_probability", "edits"]
 
@@ -27,7 +24,6 @@ Pairs = NDArray[np.int64]
 CHANGED = 0.3  # the largest share of a text's words that may differ
 KNOWN = 0.75
 COPIES = 0.001
-MARKS = string.punctuation + "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u00ab\u00bb\u00a1\u00bf\u3001\u3002"
 
 
 def copy_probability(tokens: NDArray[np.int32], pairs: Pairs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -40,9 +36,8 @@ def copy_probability(tokens: NDArray[np.int32], pairs: Pairs) -> tuple[NDArray[n
     pairs
         Positions of the texts to compare, two per row.
     """
-    words, rarity = _words(tokens)
-    changes, ends, shared = edits(words, rarity, pairs)
-    longest = np.maximum((words > 0).sum(axis=1)[pairs].max(axis=1), 1)
+    changes, ends, shared = edits(np.ascontiguousarray(tokens), _rarity(tokens), pairs)
+    longest = np.maximum((tokens > 0).sum(axis=1)[pairs].max(axis=1, initial=1), 1)
     share = changes / longest
     chance = len(tokens) * np.exp(-KNOWN * shared)
     sure = 1 / (1 + chance / COPIES)
@@ -50,17 +45,13 @@ def copy_probability(tokens: NDArray[np.int32], pairs: Pairs) -> tuple[NDArray[n
     return sure, share
 
 
-def _words(tokens: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The tokens without punctuation, moved together, and how much each word tells (0 after the last)."""
-    marks = np.unique(token_rows([" ".join(MARKS)], len(MARKS)))
-    kept = np.where(np.isin(tokens, marks), 0, tokens)
-    order = np.argsort(kept == 0, axis=1, kind="stable")
-    words = np.ascontiguousarray(np.take_along_axis(kept, order, axis=1))
-    known, place = np.unique(words, return_inverse=True)
-    rows = np.repeat(np.arange(len(words)), words.shape[1])
-    once = np.unique(np.stack([place.ravel(), rows]), axis=1)[0]
-    rarity = np.log(len(words) / np.maximum(np.bincount(once, minlength=known.size), 1))
-    return words, np.where(words > 0, rarity[place.reshape(words.shape)], 0.0)
+def _rarity(tokens: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How much each word tells, by the share of texts that have it; 0 for padding."""
+    known, place = np.unique(tokens, return_inverse=True)
+    text = np.repeat(np.arange(len(tokens)), tokens.shape[1])
+    once = np.unique(place.reshape(-1) * len(tokens) + text) // len(tokens)
+    told = np.log(len(tokens) / np.maximum(np.bincount(once, minlength=known.size), 1))
+    return np.where(tokens > 0, told[place.reshape(tokens.shape)], 0.0)
 
 
 @compiled

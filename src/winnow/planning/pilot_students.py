@@ -21,6 +21,7 @@ from ..core.seeds import number as seed_number
 from ..models import build
 from ..models.identity import describe as describe_model
 from ..models.projection import SparseProjection
+from ..signals.text_rows import text_rows
 from ..training import Feed, Recipe, Scaling, predict, train
 
 __all__ = ["LinearStudent", "NetworkStudent", "PoolPart", "Student", "labels_of", "linear"]
@@ -164,7 +165,9 @@ def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) ->
     """The linear student, with components computed on the pool only."""
     from threadpoolctl import threadpool_limits
 
-    if embeddings is None:
+    if embeddings is None and pool.kind == "text":
+        tables = [text_rows(part, seed).astype(np.float64) for part in (pool, held)]
+    elif embeddings is None:
         feed = Feed(pool)
         tables = [_flat(part, seed) for part in (feed, Feed(held, feed.scaling))]
     else:
