@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from .assembly import OpenRequest, Pieces, assemble
-from .class_folders import files_digest, folder_labels, holds, listed, split_folder
+from .class_folders import FoundFile, files_digest, folder_labels, holds, listed, split_folder
+from .memory import unchanged
 from .texts import text_pieces
 
 __all__ = ["ENDINGS", "has_texts", "open_text_folder"]
@@ -42,7 +43,7 @@ def open_text_folder(path: Path, asked: OpenRequest) -> Source:
     origin: dict[str, Any] = {"path": str(path), "labels": None if labels is None else "folders"}
     origin |= {"split": split} if split else {}
     origin |= {"other_files": other} if other else {}
-    files = TextFiles(str(root.resolve()), tuple(item.path for item in found))
+    files = TextFiles(str(root.resolve()), tuple(found))
     return assemble(
         asked,
         name,
@@ -63,13 +64,15 @@ class TextFiles:
     """Reads files below a folder."""
 
     root: str
-    files: tuple[str, ...]
+    files: tuple[FoundFile, ...]
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return the strings at these positions."""
         out = np.empty(len(positions), dtype=object)
         for place, position in enumerate(positions.tolist()):
-            path = Path(self.root, self.files[position])
+            name, *stamp = self.files[position]
+            path = Path(self.root, name)
+            unchanged(str(path), (stamp[0], stamp[1]))
             try:
                 out[place] = path.read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:

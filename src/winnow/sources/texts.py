@@ -49,7 +49,7 @@ def open_texts(inputs: Any, target: Any, asked: OpenRequest) -> Source:
     without_splits(asked.split, owner)
     raw = given_targets(target, asked, owner)
     asked.refuse("columns", "text", of="lists of strings")
-    texts = _strings(list(inputs), owner)
+    texts = _strings(inputs if isinstance(inputs, list) else np.asarray(inputs).tolist(), owner)
     return assemble(
         asked,
         name,

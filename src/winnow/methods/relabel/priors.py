@@ -180,6 +180,8 @@ def _network(
     shape = source.shape if size is None or len(source.shape) != 3 else (source.shape[0], size, size)
     if prior in ("random", "raw") and weights is not None:
         raise InputError(f"weights of {owner} contradict the prior {prior!r}; name the network they belong to.")
+    if prior == "raw" and source.kind == "text":
+        raise InputError(f"prior of {owner} cannot be 'raw' for text, whose inputs are token ids; pass embeddings.")
     if prior == "raw":
         return nn.Flatten(), {"prior": prior}
     name = choose(shape, source.kind) if prior == "random" else prior
