@@ -32,6 +32,10 @@ CASES = [
     ("no examples", "wn.open((np.zeros((0, 2)), []))"),
     ("one class", "wn.open((np.arange(8.0).reshape(4, 2), [1, 1, 1, 1]))"),
     ("labels of another length", "wn.open((np.zeros((4, 2)), [0, 1]))"),
+    ("strings and numbers", "wn.open(['a fine film', 3])"),
+    ("an unknown column of text", "wn.open('words.csv', text='color')"),
+    ("a missing text", "wn.open('gaps.jsonl')"),
+    ("a network that does not take text", "wn.observe((['a fine film', 'dull'], [1, 0]), 'mlp')"),
     ("text for inputs", "wn.open((np.array([['a'], ['b']]), [0, 1]))"),
     ("complex inputs", "wn.open((np.zeros((2, 2), dtype=complex), [0, 1]))"),
     ("an id twice", "wn.open((np.zeros((3, 2)), [0, 1, 0]), ids=['a', 'b', 'a'])"),
@@ -195,6 +199,7 @@ def prepare(folder: Path) -> None:
     (folder / "broken.parquet").write_bytes(b"PAR1 and then nothing")
     (folder / "rows.csv").write_text("a,b,label\n" + "".join(f"{i},{i * i % 7},{'xy'[i % 2]}\n" for i in range(40)))
     (folder / "words.csv").write_text("a,colour,label\n1,red,x\n2,blue,y\n")
+    (folder / "gaps.jsonl").write_text('{"text": "a fine film", "label": 1}\n{"text": null, "label": 0}\n')
     (folder / "holes.csv").write_text("a,b,label\n1,2,x\n3,,y\n4,5,x\n")
     for kind in ("ant", "bee"):
         for root, side in (("photos", 8), ("sizes", 8 if kind == "ant" else 9)):

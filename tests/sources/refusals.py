@@ -24,6 +24,7 @@ from winnow.sources.open import open as wn_open
 from .writers import hub_parquet, idx, image_folder, pictures, png
 
 EYE = np.eye(4)
+WORDS = pd.DataFrame({"sentence": ["a b", "c", "d"], "title": ["x", "y", "z"], "stars": [1, 2, 3]})
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "label": [0, 1, 0, 1]})
 
 
@@ -94,6 +95,18 @@ def _idx(cut: int | None = None, labels: int = 4) -> Callable[[Path], Any]:
     return call
 
 
+def _texts(last: bytes, empty: bool = False) -> Callable[[Path], Any]:
+    def call(folder: Path) -> Any:
+        for number, name in enumerate(("good", "bad")):
+            (folder / "data" / name).mkdir(parents=True)
+            (folder / "data" / name / "1.txt").write_bytes(last if number else b"some words")
+        if empty:
+            (folder / "data" / "empty").mkdir()
+        return wn_open(folder / "data")
+
+    return call
+
+
 def _broken_row(folder: Path) -> Any:
     path = hub_parquet(folder / "a.parquet", [png(pictures(1)[0]), b"nonsense"], [0, 1])
     return wn_open(path).read(np.arange(2))
@@ -142,7 +155,28 @@ REFUSALS = (
     Refusal("single value", lambda _: wn_open(np.array(3.0)), "must have one row per example"),
     Refusal("complex array", lambda _: wn_open(EYE * 1j), "must be an array of real numbers; got dtype complex128"),
     Refusal("object array", lambda _: wn_open(np.array([None, "a"])), "got dtype object"),
-    Refusal("array of text", lambda _: wn_open(np.array(["a", "b"])), "must be an array of real numbers"),
+    Refusal("table of strings", lambda _: wn_open(np.array([["a"], ["b"]])), "must be an array of real numbers"),
+    Refusal("strings and numbers", lambda _: wn_open(["a", 3]), "all strings, or all pairs of strings; got int at pos"),
+    Refusal("a missing string", lambda _: wn_open(["a", None, "b"]), "got NoneType at position 1"),
+    Refusal("a pair among strings", lambda _: wn_open(["a", ("a", "b", "c")]), "got tuple at position 1"),
+    Refusal("only empty texts", lambda _: wn_open(["", "  "]), "holds only empty texts"),
+    Refusal("size of text", lambda _: wn_open(["a", "b"], size=8), "is a text of shape (1,)"),
+    Refusal("columns of strings", lambda _: wn_open(["a"], columns="a"), "does not apply to lists of strings"),
+    Refusal("text column of arrays", lambda _: wn_open(EYE, text="a"), "text of wn.open names a column of a table"),
+    Refusal("unknown text column", lambda _: wn_open(WORDS, text="sentense"), "(nearest: 'sentence')"),
+    Refusal("text column of numbers", lambda _: wn_open(WORDS, text="stars"), "must hold strings to be read as text"),
+    Refusal("three text columns", lambda _: wn_open(WORDS, text=["a", "b", "c"]), "one column, or a pair of them; got 3"),
+    Refusal("label as text", lambda _: wn_open(WORDS, labels="sentence", text="sentence"), "not be the label column"),
+    Refusal("columns and text", lambda _: wn_open(WORDS, text="sentence", columns="stars"), "cannot be given together"),
+    Refusal("two columns of strings", lambda _: wn_open(WORDS), "or name a column of text with text="),
+    Refusal(
+        "missing texts",
+        lambda _: wn_open(WORDS.assign(sentence=["a", None, "b"]), text="sentence"),
+        "column 'sentence' of source 'frame' has 1 missing texts",
+    ),
+    Refusal("damaged JSONL", _file("a.jsonl", b'{"text": "a"}\n{"text": \n'), "cannot be read as JSON lines"),
+    Refusal("text that is not UTF-8", _texts(b"\xff\xfe"), "cannot be read as UTF-8 text"),
+    Refusal("empty folder of texts", _texts(b"words", empty=True), "class folder 'empty' of source 'data' holds no text"),
     Refusal("array of dates", lambda _: wn_open(np.array(["2020-01-01"], dtype="M8[D]")), "got dtype datetime64[D]"),
     Refusal("ragged rows", lambda _: wn_open([[1, 2], [3]]), "must be an array with rows of one shape"),
     Refusal("sparse matrix", lambda _: wn_open(sparse.eye(3)), "got a sparse matrix"),

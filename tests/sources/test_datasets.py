@@ -158,7 +158,7 @@ def test_named_data_is_found_where_torchvision_and_keras_keep_it(
     assert wn_open("mnist", split="test").classes == tuple(map(str, range(10)))
     mnist_folder(tmp_path / "data" / "MNIST" / "raw")
     assert len(wn_open("mnist")) == 12
-    assert builtin.NAMES == ("digits", "mnist", "fashion-mnist", "cifar10")
+    assert builtin.NAMES == ("digits", "mnist", "fashion-mnist", "cifar10", "sst2")
 
 
 def test_the_fingerprint_of_a_torch_dataset_knows_its_content() -> None:

@@ -1,8 +1,8 @@
 """The few examples that a report shows, small enough to embed.
 
 Four sections: the easiest and the hardest by score, and samples of the kept and of the dropped examples. How an example
-is shown depends on its source: an image as a PNG of at most 96 pixels per side, a table row as its first columns,
-anything else as its shape and a few statistics. The gallery also holds the number of kept examples per class, which a
+is shown depends on its source: an image as a PNG of at most 96 pixels per side, a table row as its first columns, a text
+as its beginning, anything else as its shape and a few statistics. The gallery also holds the number of kept examples per class, which a
 report cannot get from a subset alone. It is made once, while the source is open, and saved in the run as
 `gallery.json`. Only the examples shown are read.
 """
@@ -36,6 +36,8 @@ class Example:
         An image in base64, and its size in pixels.
     row
         A table's values, in the order of the gallery's columns, as text.
+    text
+        The beginning of a text.
     facts
         Shape and statistics of an example that cannot be drawn.
     """
@@ -48,6 +50,7 @@ class Example:
     width: int = 0
     height: int = 0
     row: tuple[str, ...] = ()
+    text: str | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -58,7 +61,7 @@ class Gallery(Saved, kind="gallery", layout=Json()):
     Parameters
     ----------
     source, kind
-        Name of the source, and the kind of its examples: `image`, `tensor` or `table`.
+        Name of the source, and the kind of its examples: `image`, `tensor`, `table` or `text`.
     score
         Name of the score that defines "easiest" and "hardest", if any.
     sections

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Source", "content_ids", "positions_of"]
 
 Task = Literal["classification", "regression", "unlabelled"]
-Kind = Literal["image", "tensor", "table"]
+Kind = Literal["image", "tensor", "table", "text"]
 TASKS: tuple[Task, ...] = ("classification", "regression", "unlabelled")
-KINDS: tuple[Kind, ...] = ("image", "tensor", "table")
+KINDS: tuple[Kind, ...] = ("image", "tensor", "table", "text")
 Read = Callable[[NDArray[np.int64]], NDArray[Any]]
 
 
@@ -43,14 +43,15 @@ class Source(Shown):
     name
         Its name in tables and reports.
     read
-        Returns the inputs at an array of positions: uint8 of shape (n, C, H, W) for images, float32 of shape (n, ...)
-        otherwise. It is called per batch and decodes lazily.
+        Returns the inputs at an array of positions: uint8 of shape (n, C, H, W) for images, int32 token ids of shape
+        (n, length) for text, float32 of shape (n, ...) otherwise. It is called per batch and decodes lazily.
     size
         Number of examples.
     shape
         Shape of one example as `read` returns it.
     kind
-        `image` (uint8, C x H x W), `tensor` (float32, C x H x W or other) or `table` (float32, one row).
+        `image` (uint8, C x H x W), `tensor` (float32, C x H x W or other), `table` (float32, one row) or `text`
+        (int32, one token id per word, 0 after the last).
     task
         `classification`, `regression` or `unlabelled`.
     labels
@@ -66,6 +67,8 @@ class Source(Shown):
     seal
         Extra text to include in the fingerprint if ids do not reflect the content (such as file sizes), or a function
         that computes it on first use.
+    read_texts
+        For text: returns the strings at an array of positions, as an array of objects.
 
     Raises
     ------
@@ -97,12 +100,15 @@ class Source(Shown):
     columns: tuple[str, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     seal: str | Callable[[], str] = ""
+    read_texts: Read | None = None
 
     def __post_init__(self) -> None:
         owner = f"source {self.name!r}"
         checks.integer("size", owner, self.size, low=1)
         checks.choice("task", owner, self.task, TASKS)
         checks.choice("kind", owner, self.kind, KINDS)
+        if self.kind == "text" and self.read_texts is None:
+            raise InputError(f"read_texts of {owner} is missing; text needs it beside its token ids.")
         if self.task == "unlabelled":
             if self.labels is not None:
                 raise InputError(f"labels of {owner} must be None for an unlabelled task.")
@@ -180,7 +186,7 @@ class Source(Shown):
         Returns
         -------
         NDArray
-            One input per id: uint8 for images, float32 otherwise.
+            One input per id: uint8 for images, token ids (int32) for text, float32 otherwise.
 
         Raises
         ------
@@ -188,6 +194,35 @@ class Source(Shown):
             If the source has no example with such an id.
         """
         return self.read(self.positions(np.atleast_1d(np.asarray(ids))))
+
+    def texts(self, ids: ArrayLike | None = None) -> list[str]:
+        """Strings of the examples with these ids, in the order given; of all examples if no ids are given.
+
+        Parameters
+        ----------
+        ids
+            One id or several.
+
+        Returns
+        -------
+        list
+            One string per id.
+
+        Raises
+        ------
+        InputError
+            If the source holds no text, or has no example with such an id.
+
+        Examples
+        --------
+        >>> import winnow as wn
+        >>> wn.open((["a fine film", "dull", "a fine cast"], [1, 0, 1])).texts()
+        ['a fine film', 'dull', 'a fine cast']
+        """
+        if self.read_texts is None:
+            raise InputError(f"source {self.name!r} holds no text; it holds a {self.kind}.")
+        where = np.arange(self.size) if ids is None else self.positions(np.atleast_1d(np.asarray(ids)))
+        return [str(one) for one in self.read_texts(where)]
 
     def take(self, ids: ArrayLike, name: str | None = None) -> Source:
         """A source of these examples only, in the order given."""
@@ -200,6 +235,7 @@ class Source(Shown):
             self,
             name=self.name if name is None else name,
             read=_Reindexed(self.read, where),
+            read_texts=None if self.read_texts is None else _Reindexed(self.read_texts, where),
             size=int(where.size),
             labels=None if self.labels is None else self.labels[where],
             make_ids=self.ids[where],
@@ -224,18 +260,26 @@ class Source(Shown):
         table = np.array([number[name] for name in self.classes], dtype=np.int64)
         return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
 
+    def with_length(self, length: int) -> Source:
+        """The same texts with rows of `length` token ids, such as for a test set whose texts are shorter."""
+        if self.kind != "text" or self.shape == (length,):
+            return self
+        return replace(self, read=_Lengthened(self.read, length), shape=(length,), make_ids=self.ids)
+
     def _view(self) -> Table:
         if self.task == "unlabelled":
             return fact_table({"examples": self.size, "shape": " x ".join(map(str, self.shape))})
         return class_table(self.labels, self.classes, None if self.classes else self.labels)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per example: `id`, `label` if there is one, and the columns of a table; images are not read."""
+        """One row per example: `id`, `label` if there is one, and the columns of a table or the text."""
         columns: dict[str, Any] = {"id": self.ids, **label_columns(self.labels, self.classes)}
         if self.kind == "table":
             values = self.read(np.arange(self.size))
             names = self.columns or tuple(f"column_{k}" for k in range(values.shape[1]))
             columns |= {f"column_{name}" if name in columns else name: values[:, k] for k, name in enumerate(names)}
+        if self.kind == "text":
+            columns["text"] = self.texts()
         return data_frame(columns)
 
     @property
@@ -260,6 +304,18 @@ class _Reindexed:
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         return self.read(self.where[positions])
+
+
+@dataclass(frozen=True)
+class _Lengthened:
+    """Reads rows of token ids with zeros added, or the last ones cut off."""
+
+    read: Read
+    length: int
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        rows = self.read(positions)[:, : self.length]
+        return np.pad(rows, ((0, 0), (0, self.length - rows.shape[1])))
 
 
 def positions_of(

@@ -200,6 +200,8 @@ def closeness(measure: str, apart: float | None, other: str) -> str:
         return f"nearly the same pixels as {other}: correlation {1 - apart:.3f} at the best alignment"
     if measure == "columns":
         return f"nearly the same values as {other}: every column within {apart:.1%} of its standard deviation"
+    if measure == "words":
+        return f"nearly the same words as {other}: {apart:.0%} of them differ"
     return f"nearly the same embedding as {other}: distance {apart:.3g}, far below that of other neighbours"
 
 

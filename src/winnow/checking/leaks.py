@@ -50,6 +50,8 @@ def leaks(
     InputError
         If the two have examples of different shapes, or embeddings of only one of them are given.
     """
+    if source.kind == test.kind == "text":
+        test = test.with_length(source.shape[0])
     if source.shape != test.shape:
         raise InputError(f"test of check must have examples of shape {source.shape}; got {test.shape}.")
     if (embeddings is None) != (test_embeddings is None):
@@ -122,6 +124,9 @@ def _finding(source: Source, test: Source, mine: int, theirs: int, sure: float, 
 def _both(source: Source, test: Source) -> Source:
     """Training and test examples as one source, whose ids tell the sides apart whatever their names."""
     ids = [np.char.add(side, one.ids.astype(np.str_)) for side, one in (("train:", source), ("~test:", test))]
+    texts = None
+    if source.read_texts is not None and test.read_texts is not None:
+        texts = _Chained(source.read_texts, test.read_texts, len(source))
     return Source(
         name=source.name,
         read=_Chained(source.read, test.read, len(source)),
@@ -130,6 +135,7 @@ def _both(source: Source, test: Source) -> Source:
         kind=source.kind,
         task="unlabelled",
         make_ids=np.concatenate(ids),
+        read_texts=texts,
     )
 
 

@@ -6,6 +6,7 @@ Candidates are nearest neighbours. What makes a pair near depends on the kind of
 |---|---|---|
 | image | prints of the images, plain and cropped; given embeddings | the dissimilarity at the best alignment is far below that of the other candidates of both |
 | table | standardised columns | every column agrees within .08 standard deviations, and the distance is far below that of the tenth neighbours |
+| text | hashed words and letter sequences; given embeddings | few words differ, none of them only at an end, and the rest is more than chance gives (`text_match`) |
 | other | given embeddings, or the values themselves | the distance is far below that of the tenth neighbours |
 
 How far "far below" is depends on the data. With rows spread smoothly in m dimensions, the nearest of them is closer than
@@ -31,8 +32,10 @@ from ..artefacts import Source
 from ..core import checks
 from ..core.progress import track
 from ..signals.neighbours import nearest
+from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
 from .table_match import CLOSE, chance_agreements, standardised, widest_gap
+from .text_match import copy_probability
 
 __all__ = ["NearPairs", "checks_rows", "image_prints", "near_pairs", "pictured"]
 
@@ -65,9 +68,9 @@ class NearPairs:
         That each is no chance.
     apart
         How far apart each is: one minus the correlation of images, the widest difference of a column in standard
-        deviations, or the distance of embeddings.
+        deviations, the share of words that differ, or the distance of embeddings.
     measure
-        Which of these: `correlation`, `columns` or `distance`.
+        Which of these: `correlation`, `columns`, `words` or `distance`.
     recall
         The certified share of copies among the candidates; 1 if every pair of examples was compared.
     """
@@ -87,8 +90,8 @@ def near_pairs(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     source
         The examples.
     embeddings
-        One row per example, in the order of the source. They add candidates for images, replace the values of examples
-        that are neither images nor table rows, and play no part for tables.
+        One row per example, in the order of the source. They add candidates for images and text, replace the values of examples
+        that are none of these, and play no part for tables.
     seed
         Seed of the search in large sets.
     """
@@ -97,6 +100,8 @@ def near_pairs(source: Source, embeddings: ArrayLike | None = None, *, seed: int
         return NearPairs(np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros(0), "distance")
     if pictured(source):
         return _images(source, given, seed)
+    if source.kind == "text":
+        return _texts(source, given, seed)
     if source.kind == "table" or given is None:
         rows = standardised(source.read(np.arange(len(source))))
         return _points(source, rows, seed, verify=source.kind == "table")
@@ -146,6 +151,15 @@ def _images(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
     sure = 1 / (1 + np.exp(np.clip((ratio - MIDDLE) / SLOPE, -50, 50)))
     sure = np.where(apart < PLAIN, 1.0, sure)
     return _sorted(pairs, sure, apart, "correlation", min(plain.recall, zoomed.recall))
+
+
+def _texts(source: Source, given: NDArray[Any] | None, seed: int) -> NearPairs:
+    k = min(TYPICAL, len(source) - 1)
+    rows = [text_rows(source, seed)] + ([] if given is None else [given])
+    found = [nearest(one, k, ids=source.ids, seed=seed, closer=CLOSER) for one in rows]
+    pairs = _unique([one.positions for one in found])
+    sure, apart = copy_probability(source.read(np.arange(len(source))), pairs)
+    return _sorted(pairs, sure, apart, "words", found[0].recall)
 
 
 def _reduced(source: Source, positions: Pairs) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Rows to find neighbours in if no embeddings are given: the scaled inputs, projected if they are long."""
+"""Rows to find neighbours in if no embeddings are given: the scaled inputs, projected if long; tf-idf of text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..core.seeds import stream
+from ..signals.text_rows import text_rows
 from ..training import Feed
 
 __all__ = ["neighbour_rows"]
@@ -25,6 +26,8 @@ def neighbour_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
     seed
         Seed of the projection.
     """
+    if source.kind == "text":
+        return text_rows(source, seed)
     feed = Feed(source)
     width = int(np.prod(source.shape))
     onto = None

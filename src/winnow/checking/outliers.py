@@ -16,6 +16,7 @@ from ..artefacts import Source
 from ..artefacts.finding import Finding
 from ..core.progress import track
 from ..signals.neighbours import nearest
+from ..signals.text_rows import text_rows
 from .duplicates import given_label
 from .image_match import reduced
 from .near_pairs import checks_rows, pictured
@@ -41,7 +42,7 @@ def outliers(source: Source, embeddings: ArrayLike | None = None, *, seed: int =
         The examples; labels are not used.
     embeddings
         One row per example, in the order of the source. If not given: an image of 8 x 8 pixels, the columns of a table
-        on a scale that tames long tails, or the values.
+        on a scale that tames long tails, the tf-idf of words, or the values.
     seed
         Seed of the search in large sets.
 
@@ -102,6 +103,8 @@ def _coarse(source: Source) -> NDArray[np.float32]:
             small = torch.nn.functional.adaptive_avg_pool2d(torch.nan_to_num(x), (8, 8))
             parts.append(small.flatten(1).numpy())
         return np.concatenate(parts)
+    if source.kind == "text":
+        return text_rows(source)
     rows = source.read(np.arange(len(source))).reshape(len(source), -1)
     out = np.zeros(rows.shape, dtype=np.float32)
     for place in range(rows.shape[1]):  # one column at a time: a table may fill the memory

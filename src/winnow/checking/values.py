@@ -31,18 +31,20 @@ WIDE = 5  # columns; a narrower row may hold one value throughout by chance
 
 
 def values(source: Source) -> list[Finding]:
-    """Find impossible values in the rows of a table, and rows that hold one value throughout.
+    """Find impossible values in the rows of a table, rows that hold one value throughout, and texts without a word.
 
     Parameters
     ----------
     source
-        A table; other kinds of data have no findings here.
+        A table or text; other kinds of data have no findings here.
 
     Returns
     -------
     list
         Findings of kind `value`, one per example: the surest one, with the columns in `subject`.
     """
+    if source.kind == "text":
+        return _empty_texts(source)
     if source.kind != "table" or len(source) < 2:
         return []
     rows = source.read(np.arange(len(source)))
@@ -70,6 +72,14 @@ def values(source: Source) -> list[Finding]:
             )
         )
     return out
+
+
+def _empty_texts(source: Source) -> list[Finding]:
+    empty = np.flatnonzero(~source.read(np.arange(len(source))).any(axis=1))
+    return [
+        Finding("value", 1.0, "no words", id=source.ids[one].item(), label=given_label(source, one), flagged=True)
+        for one in empty.tolist()
+    ]
 
 
 def impossible(column: Column) -> Iterator[Suspicion]:

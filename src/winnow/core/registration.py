@@ -189,9 +189,10 @@ class Method(Registration):
 
 @dataclass(frozen=True)
 class Network(Registration):
-    """A registered network: the function that makes it and the usual shape of an example."""
+    """A registered network: the function that makes it, the usual shape of an example, and whether it takes text."""
 
     shape: tuple[int, ...] = ()
+    text: bool = False
 
     @property
     def options(self) -> list[str]:

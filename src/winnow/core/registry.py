@@ -210,7 +210,7 @@ def source(
     return _registrar(lambda function: Adapter("source", name or function.__name__, function, **about))
 
 
-def network(*, shape: tuple[int, ...], paper: str = "") -> Callable[[F], F]:
+def network(*, shape: tuple[int, ...], paper: str = "", text: bool = False) -> Callable[[F], F]:
     """Register a network: a function of the number of outputs, the shape of an example and named options.
 
     Parameters
@@ -219,11 +219,12 @@ def network(*, shape: tuple[int, ...], paper: str = "") -> Callable[[F], F]:
         The shape of an example, if none is given.
     paper
         Who proposed it, for the listing.
+    text
+        Whether it takes the token ids of text, and nothing else.
     """
+    about: dict[str, Any] = {"paper": paper, "shape": shape, "text": text}
     tasks = frozenset(("classification", "regression"))
-    return _registrar(
-        lambda function: Network("network", function.__name__, function, paper=paper, tasks=tasks, shape=shape)
-    )
+    return _registrar(lambda function: Network("network", function.__name__, function, tasks=tasks, **about))
 
 
 def engine(*, name: str) -> Callable[[F], F]:

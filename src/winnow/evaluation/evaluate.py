@@ -221,7 +221,7 @@ def _learned(
 def network_of(source: Source, model: Any) -> Any:
     """Return the model with `auto` resolved, built once so that one that does not fit raises before any training."""
     network = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
-    build(network, classes=source.outputs, shape=source.shape)
+    build(network, classes=source.outputs, shape=source.shape, kind=source.kind)
     return network
 
 

@@ -216,7 +216,7 @@ def _learn(
     if is_estimator(protocol.model):
         return 0, *fitted(protocol.model, feed, number, weights, protocol.weighting)
     source, recipe = protocol.source, protocol.recipe
-    model = build(protocol.model, classes=source.outputs, shape=source.shape, seed=first)
+    model = build(protocol.model, classes=source.outputs, shape=source.shape, kind=source.kind, seed=first)
     how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
     steps = protocol.steps(training.steps_of)
     how |= {"part": training.steps_of} if training.repeated else {}

@@ -171,7 +171,7 @@ class _Trained:
     @classmethod
     def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
         """Train on this part of the source, or load the network if the run has trained it before."""
-        net = build(network, classes=part.outputs, shape=part.shape, seed=seed_number(seed, "init", 0))
+        net = build(network, classes=part.outputs, shape=part.shape, kind=part.kind, seed=seed_number(seed, "init", 0))
         feed, recorded = Feed(part), list[Signals]()
 
         def make() -> Weights:

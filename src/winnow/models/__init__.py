@@ -6,7 +6,7 @@ representation and compute it; `Frozen` is a network with a fixed representation
 
 from __future__ import annotations
 
-from . import networks, resnet
+from . import networks, resnet, text_networks
 from .build import NETWORKS, build, choose
 from .features import eval_mode, feature_layer, features_of
 from .frozen import Frozen
@@ -23,4 +23,5 @@ __all__ = [
     "networks",
     "resnet",
     "small_networks",
+    "text_networks",
 ]

@@ -49,6 +49,7 @@ def build(
     *,
     classes: int,
     shape: Sequence[int] | None = None,
+    kind: str | None = None,
     weights: str | Path | None = None,
     seed: int = 0,
     fresh: bool = True,
@@ -67,6 +68,9 @@ def build(
     shape
         Shape of one example. If not given, each named network uses its default; `auto` needs it. If given, a network
         that is not winnow's own is tried on two examples, so that errors show here rather than later.
+    kind
+        The source's kind: `image`, `tensor`, `table` or `text`. If given, a network that does not take such examples
+        raises an error.
     weights
         File of trained weights (safetensors, or torch's own) to load into it.
     seed
@@ -104,13 +108,13 @@ def build(
     label = name if isinstance(name, str) else type(name).__name__
     with _seeded(number):
         if isinstance(name, str):
-            model = _named(name, classes, size, options)
+            model = _named(name, classes, size, kind, options)
         else:
             model = _own(name, fresh, options)
     if weights is not None:
         load_weights(model, weights, label)
     if size is not None and label.partition(":")[0] not in _own_names():
-        _try(model, size, classes, label)
+        _try(model, size, classes, label, torch.int64 if kind == "text" else torch.float32)
     return model
 
 
@@ -122,7 +126,7 @@ def choose(shape: Sequence[int], kind: str = "tensor", classes: int = 2) -> str:
     shape
         Shape of one example.
     kind
-        The source's kind: `image`, `tensor` or `table`.
+        The source's kind: `image`, `tensor`, `table` or `text`.
     classes
         Number of outputs; the choice does not depend on it so far.
 
@@ -138,12 +142,14 @@ def choose(shape: Sequence[int], kind: str = "tensor", classes: int = 2) -> str:
 
     Examples
     --------
-    >>> choose((64,), "table"), choose((1, 28, 28)), choose((3, 32, 32))
-    ('mlp', 'lenet5', 'convnet')
+    >>> choose((64,), "table"), choose((1, 28, 28)), choose((3, 32, 32)), choose((40,), "text")
+    ('mlp', 'lenet5', 'convnet', 'textbag')
     """
     size = _shape(shape)
-    checks.choice("kind", "choose", kind, ("image", "tensor", "table"))
+    checks.choice("kind", "choose", kind, ("image", "tensor", "table", "text"))
     checks.integer("classes", "choose", classes, low=1)
+    if kind == "text":
+        return "textbag"
     if kind == "table" or len(size) != 3 or min(size[1:]) < 4:
         return "mlp"
     channels, height, width = size
@@ -166,21 +172,25 @@ def _shape(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(checks.integer("shape", "build", side, low=1) for side in shape)
 
 
-def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict[str, Any]) -> nn.Module:
+def _named(
+    name: str, classes: int, shape: tuple[int, ...] | None, kind: str | None, options: dict[str, Any]
+) -> nn.Module:
     written, (library, colon, inner) = name, name.partition(":")
     if colon and library in LIBRARIES:
+        _takes(name, False, kind)
         if shape is not None and len(shape) != 3:
             raise InputError(f"shape of network {name!r} must be (channels, height, width); got {shape}.")
         return bridged(library, inner, classes, 3 if shape is None else shape[0], options)
     if name == "auto":
         if shape is None:
             raise InputError("shape of network 'auto' must be given, because it decides the network.")
-        name = choose(shape, classes=classes)
+        name = choose(shape, "tensor" if kind is None else kind, classes)
     if colon and library in NETWORKS:
         name, options = library, {**_written(name, inner), **options}
     if name not in NETWORKS:
         raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME"])
     network = NETWORKS[name]
+    _takes(name, network.text, kind)
     for option in options:
         if option not in network.options:
             raise UnknownNameError.of(f"option of network {name!r}:", option, network.options or ["(none)"])
@@ -188,6 +198,16 @@ def _named(name: str, classes: int, shape: tuple[int, ...] | None, options: dict
     _fits(network, classes, size, options, written)
     made: nn.Module = network.function(classes, size, **options)
     return made
+
+
+def _takes(name: str, text: bool, kind: str | None) -> None:
+    """Raise if a network is for text and the examples are not, or the reverse."""
+    if kind is None or text == (kind == "text"):
+        return
+    known = [entry.name for entry in NETWORKS.values() if entry.text]
+    if text:
+        raise InputError(f"network {name!r} takes text; got examples of kind {kind}.")
+    raise InputError(f"network {name!r} does not take text; use {', '.join(known)} or a module that takes token ids.")
 
 
 def _own_names() -> set[str]:
@@ -235,12 +255,12 @@ def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:
     )
 
 
-def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str) -> None:
+def _try(model: nn.Module, shape: tuple[int, ...], classes: int, label: str, dtype: torch.dtype) -> None:
     """Run two empty examples through a network that is not winnow's own."""
     first = next(model.parameters(), torch.zeros(0))
     try:
         with eval_mode(model), torch.no_grad():
-            output = model(torch.zeros(2, *shape, device=first.device))
+            output = model(torch.zeros(2, *shape, device=first.device, dtype=dtype))
     except (RuntimeError, ValueError, TypeError, IndexError, AssertionError) as error:
         raise InputError(
             f"network {label!r} cannot take examples of shape {shape}: "

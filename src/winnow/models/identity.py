@@ -45,7 +45,7 @@ def describe(model: Any) -> Any:
     return _describe_module(model)
 
 
-_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, torchvision:NAME, timm:NAME or auto."
+_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, textbag, textformer, torchvision:NAME, timm:NAME or auto."
 Model = Annotated[Any, Parameter(_NETWORKS, plain=describe, kind=str)]
 Learner = Annotated[Any, Parameter(_NETWORKS, plain=None, kind=str)]
 

@@ -21,6 +21,7 @@ from ..core.seeds import number as seed_number
 from ..models import build
 from ..models.identity import describe as describe_model
 from ..models.projection import SparseProjection
+from ..signals.text_rows import text_rows
 from ..training import Feed, Recipe, Scaling, predict, train
 
 __all__ = ["LinearStudent", "NetworkStudent", "PoolPart", "Student", "labels_of", "linear"]
@@ -149,7 +150,7 @@ class NetworkStudent:
         examples = self.pool.at(where)
         feed = Feed(examples, Scaling.of(examples, weights))
         first = seed_number(self.seed, "pilot", "init", seed)
-        model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, seed=first)
+        model = build(self.model, classes=self.pool.outputs, shape=self.pool.shape, kind=self.pool.kind, seed=first)
         steps = self.recipe.matched_steps(where.size, self.full, self.match_iterations)
         number = seed_number(self.seed, "pilot", "training", seed)
         how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
@@ -164,7 +165,9 @@ def linear(pool: Source, held: Source, embeddings: Signals | None, seed: int) ->
     """The linear student, with components computed on the pool only."""
     from threadpoolctl import threadpool_limits
 
-    if embeddings is None:
+    if embeddings is None and pool.kind == "text":
+        tables = [text_rows(part, seed).astype(np.float64) for part in (pool, held)]
+    elif embeddings is None:
         feed = Feed(pool)
         tables = [_flat(part, seed) for part in (feed, Feed(held, feed.scaling))]
     else:

@@ -22,6 +22,7 @@ from ..pruning.resolved_request import Request
 from ..signals.ensemble import BLOCK, LEFT_OUT
 from ..signals.observation import signals_for
 from ..signals.observe import observe
+from ..signals.text_rows import WIDTH as TEXT_WIDTH
 from ..training.feed import BUDGET
 
 __all__ = ["INSIDE", "TRAINED", "USUAL", "Counts", "counts_of", "network_of", "workers_of"]
@@ -112,9 +113,9 @@ def network_of(source: Source, model: Any) -> torch.nn.Module | None:
     if source.task == "unlabelled":
         if auto or isinstance(model, torch.nn.Module):
             return None if auto else model
-        return build(model, classes=max(2, len(source.classes)), shape=source.shape)
+        return build(model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind)
     name = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
-    return build(name, classes=source.outputs, shape=source.shape)
+    return build(name, classes=source.outputs, shape=source.shape, kind=source.kind)
 
 
 def counts_of(source: Source, request: Request, network: torch.nn.Module | None, kept: int, engine: Engine) -> Counts:
@@ -156,14 +157,15 @@ def counts_of(source: Source, request: Request, network: torch.nn.Module | None,
 def _sizes(source: Source, network: torch.nn.Module | None, embedded: int) -> tuple[int, int]:
     """Length of an embedding, if any is needed, and the outputs of all layers for one example."""
     if network is None:
-        return math.prod(source.shape), 0
+        return TEXT_WIDTH if source.kind == "text" else math.prod(source.shape), 0
     seen: list[int] = []
 
     def count(_layer: torch.nn.Module, _inputs: object, output: object) -> None:
         seen.append(output.numel() if isinstance(output, torch.Tensor) else 0)
 
     hooks = [layer.register_forward_hook(count) for layer in network.modules() if not list(layer.children())]
-    x = torch.zeros(2, *source.shape, device=next(network.parameters(), torch.zeros(0)).device)
+    dtype = torch.int64 if source.kind == "text" else torch.float32
+    x = torch.zeros(2, *source.shape, dtype=dtype, device=next(network.parameters(), torch.zeros(0)).device)
     try:
         with eval_mode(network), torch.no_grad():
             dim = features_of(network, x).shape[1] if embedded else 0

@@ -111,7 +111,9 @@ class _Lesson:
     def learn(self) -> TrainedNetwork:
         feed = Feed(self.source)
         start, course = (seed_number(self.seed, "train", word) for word in ("init", "training"))
-        module = build(self.model, classes=self.source.outputs, shape=self.source.shape, seed=start)
+        module = build(
+            self.model, classes=self.source.outputs, shape=self.source.shape, kind=self.source.kind, seed=start
+        )
         sampler = None
         if self.sampling != "none" or self.out is not None:
             sampler = DynamicSampler(

@@ -147,6 +147,7 @@ def render_check(
             "square": _square(issues),
             "sections": sections,
             "tables": [_whole(issues, kind) for kind in WHOLE if kind in found],
+            "as_text": pictures is not None and pictures.kind == "text",
             "as_table": pictures is not None and pictures.kind == "table",
             "columns": () if pictures is None else pictures.columns,
             "classes": sorted({name for card in cards for name in (card["label"], card["suggestion"]) if name})[:500],

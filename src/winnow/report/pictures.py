@@ -25,6 +25,9 @@ LARGEST_SIDE = 96
 MOST_COLUMNS = 12
 
 
+MOST_LETTERS = 400  # of a text
+
+
 def make_gallery(source: Source, scores: Scores | None, subset: Subset, count: int = 12) -> Gallery:
     """Choose and draw the examples of a report.
 
@@ -81,7 +84,8 @@ def _drawn(
     source: Source, shown: NDArray[Any], kept: NDArray[np.bool_], values: Mapping[Any, float]
 ) -> dict[Any, Example]:
     """The drawn examples, by id."""
-    named = zip(shown.tolist(), source.positions(shown).tolist(), source.fetch(shown), strict=True)
+    items: Sequence[Any] = source.texts(shown) if source.kind == "text" else source.fetch(shown)  # type: ignore[assignment]
+    named = zip(shown.tolist(), source.positions(shown).tolist(), items, strict=True)
     return {
         name: Example(
             id=str(name),
@@ -157,7 +161,9 @@ def _column_names(source: Source) -> dict[str, Any]:
     return {"columns": tuple(names[:MOST_COLUMNS]), "hidden_columns": max(0, width - MOST_COLUMNS)}
 
 
-def _drawing(source: Source, item: NDArray[Any]) -> dict[str, Any]:
+def _drawing(source: Source, item: Any) -> dict[str, Any]:
+    if source.kind == "text":
+        return {"text": item if len(item) <= MOST_LETTERS else f"{item[:MOST_LETTERS].rstrip()} ..."}
     if source.kind == "image":
         return _picture(item)
     if source.kind == "table":

@@ -22,6 +22,7 @@ from ..models.identity import describe
 from ..sources.openable import Data
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
+from .text_rows import text_rows
 
 __all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weights_of"]
 
@@ -46,7 +47,7 @@ def embed(
         The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
         A torch module with its weights; the name of a network; or `raw`: the scaled inputs themselves, which suits
-        tables.
+        tables, or the hashed tf-idf of text.
     layer
         Name of the layer whose output to take; the input of the last linear layer if not given.
     weights
@@ -87,9 +88,14 @@ def embed(
         network = model
         about |= {"model": describe(model), "weights": weights_of(model)}
     else:
-        network = build(model, classes=max(2, len(source.classes)), shape=source.shape, weights=weights, seed=seed)
+        network = build(
+            model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind, weights=weights, seed=seed
+        )
         about |= {"model": describe(model), "weights": weights, "seed": seed}
-    found = embeddings_of(network, feed, recipe, layer)
+    if source.kind == "text" and about["model"] == "raw":
+        found = text_rows(source, seed)[feed.order]
+    else:
+        found = embeddings_of(network, feed, recipe, layer)
     labels = None if source.labels is None else source.labels[feed.order]
     signals = Signals(
         feed.ids,

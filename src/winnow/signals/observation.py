@@ -123,4 +123,10 @@ def watched(
 
 def new_network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
     """Build a new network, initialised by the seed and these names."""
-    return build(what.model, classes=source.outputs, shape=source.shape, seed=seed_number(what.seed, "init", *names))
+    return build(
+        what.model,
+        classes=source.outputs,
+        shape=source.shape,
+        kind=source.kind,
+        seed=seed_number(what.seed, "init", *names),
+    )

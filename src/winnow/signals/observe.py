@@ -228,7 +228,9 @@ def _observation(asked: VerbRequest, source: Source) -> Observation:
         if is_estimator(network):
             _check_estimator(source, network, words)
             return Observation(network, recipe, words, "train", epoch, 0, 0, None, asked.seed, asked.folds)
-        build(network, classes=source.outputs, shape=source.shape)  # raises before any training if it does not fit
+        build(
+            network, classes=source.outputs, shape=source.shape, kind=source.kind
+        )  # raises before any training if it does not fit
     passes = any(known[word].when == "training" and known[word].cost_of({}).time != "once" for word in words)
     mode = asked.mode if asked.mode != "auto" else "eval" if passes else "train"
     return Observation(

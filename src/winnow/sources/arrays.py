@@ -24,7 +24,7 @@ from ..core.errors import DataError, InputError, reason
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .splits import without_splits
 
-__all__ = ["array_pieces", "canonical", "open_arrays", "to_numpy"]
+__all__ = ["array_pieces", "canonical", "given_targets", "open_arrays", "to_numpy"]
 
 _CHANNELS = (1, 3, 4)
 
@@ -34,6 +34,14 @@ def open_arrays(inputs: Any, target: Any, asked: OpenRequest) -> Source:
     name = asked.named(None, "arrays")
     owner = f"source {name!r}"
     without_splits(asked.split, owner)
+    raw = given_targets(target, asked, owner)
+    asked.refuse("columns", of="arrays")
+    values, kind = canonical(to_numpy(inputs, "X", owner), owner)
+    return assemble(asked, name, array_pieces("arrays", Held(values), values, kind, raw, {"labels": raw is not None}))
+
+
+def given_targets(target: Any, asked: OpenRequest, owner: str) -> NDArray[Any] | None:
+    """Return the targets of inputs in memory, given in (X, y) or as labels=; None if there are none."""
     if asked.labels is not None:
         if isinstance(asked.labels, str):
             raise InputError(
@@ -43,10 +51,7 @@ def open_arrays(inputs: Any, target: Any, asked: OpenRequest) -> Source:
         if target is not None:
             raise InputError("labels of wn.open must be given once; got them in (X, y) and in labels=.")
         target = asked.labels
-    asked.refuse("columns", of="arrays")
-    values, kind = canonical(to_numpy(inputs, "X", owner), owner)
-    raw = None if target is None or asked.task == "unlabelled" else to_numpy(target, "labels", owner)
-    return assemble(asked, name, array_pieces("arrays", Held(values), values, kind, raw, {"labels": raw is not None}))
+    return None if target is None or asked.task == "unlabelled" else to_numpy(target, "labels", owner)
 
 
 def array_pieces(

@@ -37,6 +37,7 @@ class OpenRequest:
     size: int | None = None
     classes: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+    text: tuple[str, ...] | None = None
     unreadable: str = "refuse"
     name: str | None = None
     class_names: tuple[str, ...] = ()  # for built-in data whose files hold only class numbers
@@ -52,8 +53,12 @@ class OpenRequest:
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):
                 raise InputError(f"{parameter_names.of(word, owner)} must be a string; got {value!r}.")
-        for word in ("classes", "columns"):
+        for word in ("classes", "columns", "text"):
             object.__setattr__(self, word, _words(word, getattr(self, word)))
+        if self.text is not None and len(self.text) > 2:
+            raise InputError(
+                f"{parameter_names.of('text', owner)} must be one column, or a pair of them; got {len(self.text)}."
+            )
 
     @property
     def label_column(self) -> str | None:
@@ -87,7 +92,7 @@ def _words(name: str, value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
-    if not items or (name == "columns" and not all(isinstance(item, str) for item in items)):
+    if not items or (name != "classes" and not all(isinstance(item, str) for item in items)):
         raise InputError(f"{name} of wn.open must be names, at least one; got {value!r}.")
     if len(set(items)) != len(items):
         raise InputError(f"{name} of wn.open must be different names; got {list(items)!r}.")
@@ -102,7 +107,7 @@ class Pieces:
     ----------
     adapter
         Name of the format, for `origin`.
-    read, count, shape, kind, columns
+    read, count, shape, kind, columns, read_texts
         As in Source.
     target
         The raw target column, or None.
@@ -132,6 +137,7 @@ class Pieces:
     columns: tuple[str, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     seal: str | Callable[[], str] = ""
+    read_texts: Read | None = None
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
@@ -149,6 +155,8 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     seal = found.seal
     if found.values is not None and ids_from != "content":
         seal = (seal if isinstance(seal, str) else "") + _content_seal(found.values, np.asarray(ids))
+    elif found.kind == "text" and ids_from != "content" and found.content is not None:
+        seal = ContentSeal(found.content, ids)
     read, shape = found.read, found.shape
     if asked.size is not None:
         if found.kind != "image":
@@ -171,6 +179,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
         make_ids=ids,
         columns=found.columns,
         seal=seal,
+        read_texts=found.read_texts,
         origin={
             "adapter": found.adapter,
             "ids": ids_from,
@@ -238,6 +247,20 @@ class ContentIds:
     def __call__(self) -> NDArray[np.str_]:
         """Return the ids, in order."""
         return content_ids(self.content(), self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class ContentSeal:
+    """Computes a digest of the content in the order of the ids when called."""
+
+    content: Callable[[], Iterator[bytes]]
+    ids: Callable[[], ArrayLike] | ArrayLike
+
+    def __call__(self) -> str:
+        """Return the digest."""
+        rows = [hashlib.blake2b(row, digest_size=16).digest() for row in self.content()]
+        order = np.argsort(np.asarray(self.ids() if callable(self.ids) else self.ids), kind="stable")
+        return hashlib.blake2b(b"".join(rows[place] for place in order), digest_size=16).hexdigest()
 
 
 def renamed(source: Source, asked: OpenRequest) -> Source:

@@ -42,6 +42,7 @@ _KNOWN = {
         ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
         ("data/cifar-10-batches-py", "~/.keras/datasets/cifar-10-batches-py"),
     ),
+    "sst2": _Known(("negative", "positive"), ("data/SST-2",)),
 }
 NAMES = ("digits", *_KNOWN)
 _HELD_OUT = 0.2

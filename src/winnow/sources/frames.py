@@ -13,6 +13,7 @@ from . import tables
 from .arrays import to_numpy
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .splits import without_splits
+from .texts import text_pieces
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,8 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
     if table.num_rows == 0:
         raise DataError(f"{owner} has no rows.")
     layout = tables.lay_out(table.schema, asked, owner, labelled=target is not None)
-    values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
+    origin = {"labels": "given" if target is not None else layout.label, **origin}
+    inputs = _inputs(table, layout, asked, owner, origin)
     ids = None
     if layout.identity is not None:
         tables.unique_ids(table.column(layout.identity), layout, owner)
@@ -48,24 +50,35 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
         raw = to_numpy(target, "labels", owner)
     elif layout.label is not None:
         raw = tables.raw_values(table.column(layout.label))
-    reader = origin.pop("reader", None)
     return assemble(
         asked,
         name,
         Pieces(
+            **inputs,
             adapter=origin.pop("adapter"),
-            read=Held(values) if reader is None else reader(layout.features, values),
-            count=len(values),
-            shape=values.shape[1:],
-            kind="table",
+            count=table.num_rows,
             target=raw,
             own_ids=ids,
             ids_from=f"column {layout.identity}",
-            values=values,
-            columns=layout.features,
-            origin={"labels": "given" if target is not None else layout.label, **origin},
+            origin=origin,
         ),
     )
+
+
+def _inputs(
+    table: pa.Table, layout: tables.ColumnLayout, asked: OpenRequest, owner: str, origin: dict[str, Any]
+) -> dict[str, Any]:
+    """The inputs of a table: numbers or text. `origin` gives up its `reader` and learns which columns were text."""
+    reader = origin.pop("reader", None)
+    spoken = tables.text_columns(table.schema, layout, asked, owner)
+    if spoken:
+        texts = tables.strings(table, spoken, owner)
+        origin["text"] = list(spoken)
+        read: Any = Held(texts) if reader is None else reader("strings", spoken, texts)
+        return text_pieces(read, table.num_rows, owner, None if reader is None else read)
+    values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
+    read = Held(values) if reader is None else reader("matrix", layout.features, values)
+    return {"read": read, "shape": values.shape[1:], "kind": "table", "values": values, "columns": layout.features}
 
 
 def to_arrow(frame: Any, owner: str) -> pa.Table:

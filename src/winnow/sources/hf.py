@@ -19,6 +19,7 @@ from .encoded_images import encoded_items, image_column
 from .images import ImageForm, Name, decode, first_form, readable, said
 from .memory import Remembered
 from .splits import choose, split_named, without_splits
+from .texts import text_pieces
 
 __all__ = ["is_saved", "open_hf", "open_saved"]
 
@@ -88,6 +89,12 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         "ids_from": f"column {layout.identity}",
         "origin": {"labels": layout.label, **({"split": split} if split else {})},
     }
+    spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
+    if spoken:
+        found["origin"]["text"] = list(spoken)
+        cells = Strings(rows.select_columns(list(spoken)), spoken, owner)
+        key = (rows._fingerprint, spoken)
+        return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(dataset), owner, key)))
     if picture is None:
         features = tables.numeric(schema, layout, owner)
         reader = Numbers(rows.select_columns(list(features)), features, owner)
@@ -149,6 +156,19 @@ class Numbers:
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         return tables.matrix(self.rows[positions.tolist()], self.features, self.owner)
+
+
+@dataclass(frozen=True, eq=False)
+class Strings:
+    """Reads one string per row, from one or two columns."""
+
+    rows: Any
+    columns: tuple[str, ...]
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Return the strings at these positions."""
+        return tables.strings(self.rows[positions.tolist()], self.columns, self.owner)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,9 @@ every image below the folder is used, at any depth.
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +16,9 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core.errors import DataError
 from .assembly import OpenRequest, Pieces, assemble
+from .class_folders import files_digest, folder_labels, holds, listed, split_folder
 from .images import ImageForm, decode, first_form, readable
-from .memory import Remembered, stamp_of
-from .splits import choose, split_named, without_splits
+from .memory import Remembered
 
 __all__ = ["ENDINGS", "has_images", "open_image_folder"]
 
@@ -33,9 +30,9 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
     name = asked.named(path)
     owner = f"source {name!r}"
     asked.refuse("columns", "labels", of="image folders")
-    root, split = _split(path, asked, owner)
-    found, other = _listed(root)
-    labels, empty = _labels(found, root, asked, owner)
+    root, split = split_folder(path, ENDINGS, asked, owner)
+    found, other = listed(root, ENDINGS)
+    labels, empty = folder_labels(found, root, asked, owner, "images")
     files = [item.path for item in found]
     if empty and asked.classes is None:
         raise DataError(f"class folder {empty[0]!r} of {owner} holds no image; remove it or fill it.")
@@ -52,8 +49,8 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
     origin |= {"split": split} if split else {}
     origin |= {"skipped": skipped} if skipped else {}
     origin |= {"other_files": other} if other else {}
-    seal = _digest((item.path, item.size) for item in found)
-    key = (str(base), _digest(found), form)
+    seal = files_digest((item.path, item.size) for item in found)
+    key = (str(base), files_digest(found), form)
     reader = ImageFiles(str(base), tuple(files), form)
     return assemble(
         asked,
@@ -75,67 +72,7 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
 
 def has_images(path: Path) -> bool:
     """Whether there is an image anywhere below."""
-    return any(
-        name.lower().endswith(ENDINGS) and not name.startswith(".") for _, _, names in os.walk(path) for name in names
-    )
-
-
-def _split(path: Path, asked: OpenRequest, owner: str) -> tuple[Path, str | None]:
-    """Return the folder of the requested split; folders are splits only if all of them have split names."""
-    folders = [item for item in sorted(path.iterdir()) if item.is_dir() and not item.name.startswith(".")]
-    by_split = {split_named(item.name): item for item in folders if has_images(item)}
-    if not by_split or None in by_split:
-        without_splits(asked.split, owner)
-        return path, None
-    split = choose([word for word in by_split if word], asked.split, owner)
-    return by_split[split], split
-
-
-class _File(NamedTuple):
-    path: str
-    size: int
-    changed: int
-
-
-def _listed(root: Path) -> tuple[list[_File], int]:
-    """List images below `root`, sorted by posix path, and count other files."""
-    found, other = [], 0
-    for folder, subfolders, names in os.walk(root):
-        subfolders[:] = [item for item in subfolders if not item.startswith(".")]
-        for name in names:
-            if name.startswith("."):
-                continue
-            if name.lower().endswith(ENDINGS):
-                file = Path(folder, name)
-                found.append(_File(file.relative_to(root).as_posix(), *stamp_of(file)))
-            else:
-                other += 1
-    return sorted(found), other
-
-
-def _labels(found: list[_File], root: Path, asked: OpenRequest, owner: str) -> tuple[list[str] | None, list[str]]:
-    """Return the class of each image by its top folder, and class folders without images."""
-    if asked.task == "unlabelled":
-        return None, []
-    beside = [item.path for item in found if "/" not in item.path]
-    if len(beside) == len(found):
-        return None, []
-    if beside:
-        raise DataError(
-            f"{owner} has {len(beside)} images next to its class folders, such as {beside[0]}; move them "
-            "into a class, or pass task='unlabelled'."
-        )
-    labels = [item.path.split("/", 1)[0] for item in found]
-    there = {item.name for item in root.iterdir() if item.is_dir() and not item.name.startswith(".")}
-    return labels, sorted(there - set(labels))
-
-
-def _digest(found: Iterable[tuple[object, ...]]) -> str:
-    """Digest of paths and sizes, since a path alone does not reflect what is in the file."""
-    digest = hashlib.blake2b(digest_size=16)
-    for item in found:
-        digest.update("\0".join(map(str, (*item, "\n"))).encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
+    return holds(path, ENDINGS)
 
 
 @dataclass(frozen=True)

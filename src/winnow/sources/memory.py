@@ -24,7 +24,7 @@ from ..core.errors import DataError
 __all__ = ["Recent", "Reloaded", "Remembered", "Stamp", "stamp_of", "unchanged"]
 
 FILES = 1 << 30  # bytes of whole files (idx, npz, csv) kept
-PICTURES = 512 << 20  # bytes of decoded images kept; a larger set of images is decoded again each time
+PICTURES = 512 << 20  # bytes of decoded images and token ids kept; a larger set is decoded again each time
 Stamp = tuple[int, int]
 
 
@@ -123,39 +123,42 @@ _pictures = Recent(PICTURES)
 
 
 class _Decoded:
-    """Images decoded so far; memory is used as they are filled in."""
+    """Images or token ids read so far; memory is used as they are filled in."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.values = np.empty(shape, dtype=np.uint8)
+    def __init__(self, shape: tuple[int, ...], dtype: str) -> None:
+        self.values = np.empty(shape, dtype=dtype)
         self.known = np.zeros(shape[0], dtype=bool)
         self.nbytes = self.values.nbytes
 
 
 @dataclass(frozen=True, eq=False)
 class Remembered:
-    """Reads through a reader that decodes images, and decodes each only once per process if all of them fit.
+    """Reads through a reader that decodes, and decodes each example only once per process if all of them fit.
 
     Parameters
     ----------
     read
         The reader that decodes.
     count, shape
-        The number of images, and the shape of one.
+        The number of examples, and the shape of one.
     key
-        What identifies the images: files with their stamps, column, form.
+        What identifies the examples: files with their stamps, column, form.
+    dtype
+        The type of their numbers.
     """
 
     read: Callable[[NDArray[np.int64]], NDArray[Any]]
     count: int
     shape: tuple[int, ...]
     key: Hashable
+    dtype: str = "uint8"
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         asked = np.asarray(positions, dtype=np.int64)
-        if self.count * prod(self.shape) > PICTURES:
+        if self.count * prod(self.shape) * np.dtype(self.dtype).itemsize > PICTURES:
             return self.read(asked)
-        kept: _Decoded = _pictures.get(self.key, lambda: _Decoded((self.count, *self.shape)))
+        kept: _Decoded = _pictures.get(self.key, lambda: _Decoded((self.count, *self.shape), self.dtype))
         missing = np.unique(asked[~kept.known[asked]])
         if missing.size:
             kept.values[missing] = self.read(missing)

@@ -20,12 +20,13 @@ from ..core.errors import DataError, InputError, NotFoundError
 from ..core.parameter_names import of
 from ..core.registration import Adapter
 from ..core.request import Parameter
-from . import builtin, cifar, csv_file, hf, idx, image_folder, npz, parquet
+from . import builtin, cifar, hf, idx, image_folder, npz, parquet, table_file, text_folder
 from .arrays import open_arrays
 from .assembly import OpenRequest, renamed
 from .frames import is_frame, open_frame
 from .holdout import sample
 from .splits import without_splits
+from .texts import are_texts, open_texts
 from .torch_dataset import is_map_style, open_torch
 
 __all__ = ["open"]
@@ -54,8 +55,14 @@ registry.source(name="parquet", reads="parquet", endings=parquet.ENDINGS, folder
 registry.source(name="image_folder", reads="folders of images", folder=image_folder.has_images)(
     image_folder.open_image_folder
 )
-registry.source(name="csv", reads="csv and tsv", endings=csv_file.ENDINGS, folder=_holds(csv_file.ENDINGS, deep=False))(
-    csv_file.open_csv
+registry.source(name="csv", reads="csv and tsv", endings=table_file.CSV, folder=_holds(table_file.CSV, deep=False))(
+    table_file.open_csv
+)
+registry.source(name="jsonl", reads="jsonl", endings=table_file.JSONL, folder=_holds(table_file.JSONL, deep=False))(
+    table_file.open_jsonl
+)
+registry.source(name="text_folder", reads="folders of text files", folder=text_folder.has_texts)(
+    text_folder.open_text_folder
 )
 
 
@@ -78,6 +85,12 @@ def _hf(what: Any, asked: OpenRequest) -> Source:
 def _frame(what: Any, asked: OpenRequest) -> Source:
     """A pandas, polars or arrow table, with the labels in a column or beside it."""
     return open_frame(*_apart(what), asked)
+
+
+@registry.source(name="texts", reads="lists of strings", value=are_texts)
+def _texts(what: Any, asked: OpenRequest) -> Source:
+    """Strings, or pairs of strings, with the labels beside them."""
+    return open_texts(*_apart(what), asked)
 
 
 @registry.source(
@@ -125,6 +138,10 @@ def open(  # the name is the public promise
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side.", option="image-size")] = None,
     classes: Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    text: Annotated[
+        str | Sequence[str] | None,
+        Parameter("Column that holds the text; give it twice for a pair of texts.", kind=list[str] | None),
+    ] = None,
     unreadable: Annotated[
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
@@ -138,9 +155,9 @@ def open(  # the name is the public promise
     Parameters
     ----------
     what
-        A built-in name (digits, mnist, fashion-mnist, cifar10), the path of a file or folder, `(X, y)` or `X` as
-        arrays or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table, or a Source,
-        which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
+        A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), the path of a file or folder, `(X, y)` or `X` as
+        arrays, lists of strings or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table,
+        or a Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
         The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
         themselves. If not given, the column called label, labels, target, y or class is used.
@@ -158,6 +175,9 @@ def open(  # the name is the public promise
         Class names that define the numbering of the labels, so that a test set matches the training set.
     columns
         The feature columns of a table, or the image column, if not all columns are meant.
+    text
+        The column of a table that holds the text, or a pair of columns, whose texts are joined by a separator. If not
+        given, a table whose only feature is a column of strings is text.
     unreadable
         What to do about images that cannot be decoded: "refuse" raises when one is fetched; "skip" decodes every
         image now and leaves out the broken ones, with a warning and a record in `origin`.
@@ -189,6 +209,8 @@ def open(  # the name is the public promise
     >>> source = open([[0.0, 1.0], [2.0, 3.0]], labels=["no", "yes"])
     >>> len(source), source.task, source.classes
     (2, 'classification', ('no', 'yes'))
+    >>> open((["a fine film", "dull", "a fine cast"], ["good", "bad", "good"]))
+    Source('texts': 3 examples, text (3,), 2 classes)
     """
     asked = OpenRequest(
         labels=labels,
@@ -198,10 +220,16 @@ def open(  # the name is the public promise
         size=size,
         classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
         columns=columns,  # type: ignore[arg-type]
+        text=text or None,  # type: ignore[arg-type]
         unreadable=unreadable,
         name=name,
     )
-    return _limited(_opened(what, asked), limit)
+    source = _opened(what, asked)
+    if text and source.kind != "text":
+        raise InputError(
+            f"{of('text', 'wn.open')} names a column of a table; source {source.name!r} holds a {source.kind}."
+        )
+    return _limited(source, limit)
 
 
 def _limited(source: Source, limit: int | None) -> Source:
@@ -225,7 +253,7 @@ def _opened(what: Any, asked: OpenRequest) -> Source:
 
 def _again(source: Source, asked: OpenRequest) -> Source:
     without_splits(asked.split, f"source {source.name!r}")
-    asked.refuse("labels", "task", "ids", "size", "columns", of="a Source, which is open already")
+    asked.refuse("labels", "task", "ids", "size", "columns", "text", of="a Source, which is open already")
     return renamed(source, asked)
 
 

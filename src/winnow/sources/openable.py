@@ -15,7 +15,7 @@ from .open import open as open_source
 
 __all__ = ["Data", "MoreData", "TestData", "as_source", "named_values", "opened_like", "test_sets"]
 
-SHARED = ("labels", "task", "columns", "size", "unreadable")  # keywords that also apply to the test data
+SHARED = ("labels", "task", "columns", "text", "size", "unreadable")  # keywords that also apply to the test data
 
 
 def as_source(name: str, owner: str, what: Any, **opening: Any) -> Source:
@@ -100,7 +100,7 @@ def named_values(option: str, texts: list[str] | None) -> dict[str, str] | None:
 Data = Annotated[
     Any,
     Parameter(
-        "A built-in name (digits, mnist, fashion-mnist, cifar10), a file or a folder.",
+        "A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), a file or a folder.",
         as_source,
         plain=lambda source: source.fingerprint,
         kind=str,

@@ -1,8 +1,9 @@
 """Parquet: a file, or a directory of shards whose names give the split (`train-00000-of-00002.parquet`).
 
-Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images. Opening reads only
-footers, the label column and the id column: a million rows open in about a second. Features are checked for missing
-values when they are read. A table under `HELD` bytes is kept in memory after the first read.
+Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images; a column of strings
+makes text. Opening reads only footers, the label column and the id column: a million rows open in about a second. Text
+is read once, because its lengths decide that of the rows. Features are checked for missing values when they are read.
+A table under `HELD` bytes is kept in memory after the first read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
 from .row_groups import Shards, opened, shards_of
 from .splits import choose, split_named, without_splits
+from .texts import text_pieces
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,6 +64,11 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
     }
+    spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
+    if spoken:
+        origin["text"] = list(spoken)
+        cells = TextCells(replace(shards, columns=spoken), owner)
+        return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(shards), owner, (shards.files, spoken))))
     if picture is None:
         return _numbers(shards, tables.numeric(schema, layout, owner), found, asked, name)
     ignored = [column for column in layout.features if column != picture]
@@ -174,6 +181,22 @@ class ColumnIds:
     def __call__(self) -> NDArray[Any]:
         """Return the ids, in order."""
         return tables.id_values(_column(self.shards, self.name))
+
+
+@dataclass(frozen=True, eq=False)
+class TextCells:
+    """Reads one string per row, from one or two columns."""
+
+    shards: Shards
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Return the strings at these positions."""
+        asked = np.asarray(positions, dtype=np.int64)
+        out = np.empty(asked.size, dtype=object)
+        for where, table in self.shards.pieces(asked):
+            out[where] = tables.strings(table, self.shards.columns, self.owner)
+        return out
 
 
 @dataclass(frozen=True, eq=False)

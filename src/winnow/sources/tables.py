@@ -1,6 +1,7 @@
-"""Tables: which column is the label, which the id, which are features; shared by frames, CSV, parquet and HF.
+"""Tables: which column is the label, which the id, which are features; shared by frames, CSV, JSONL, parquet and HF.
 
-Features are numbers or booleans and become one float32 row per example. The label column is the one named by
+Features are numbers or booleans and become one float32 row per example, or they are text: the columns named by
+`text=`, or a single column of strings beside the label. The label column is the one named by
 `labels=`, or the only one called label, labels, target, y or class (in any case). A column called `id` gives the ids
 and is not a feature: a row number would leak the order of the file into the model.
 """
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from ..core.errors import DataError, InputError, UnknownNameError
 from ..core.parameter_names import of
 from .assembly import OpenRequest
+from .texts import joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "unique_ids"]
+__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "text_columns", "unique_ids"]
 
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
 NAMED = 4  # how many columns a message names
@@ -101,12 +103,52 @@ def numeric(schema: pa.Schema, layout: ColumnLayout, owner: str) -> tuple[str, .
     if wrong:
         shown = ", ".join(wrong[:NAMED]) + (f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
         raise DataError(
-            f"{owner} has feature columns that are not numbers: {shown}; encode them, or name the "
-            "columns to use with columns= and the target with labels=."
+            f"{owner} has feature columns that are not numbers: {shown}; encode them, name the columns to use with "
+            "columns= and the target with labels=, or name a column of text with text=."
         )
     if not layout.features:
         raise DataError(f"{owner} has no feature columns besides its label and id.")
     return layout.features
+
+
+def text_columns(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, owner: str) -> tuple[str, ...]:
+    """Return the columns of text: those named, or the only feature if it holds strings; none for a table of numbers."""
+    import pyarrow.types as kinds
+
+    if asked.text is None:
+        only = layout.features if len(layout.features) == 1 else ()
+        return only if only and _holds_strings(schema.field(only[0]).type) else ()
+    if asked.columns is not None:
+        raise InputError(
+            f"{of('columns', 'wn.open')} and {of('text', 'wn.open')} cannot be given together; the text is all that "
+            "is used."
+        )
+    for name in asked.text:
+        kind = schema.field(_known(name, schema.names, "text", owner)).type
+        kind = kind.value_type if kinds.is_dictionary(kind) else kind
+        if not _holds_strings(kind):
+            raise DataError(f"column {name!r} of {owner} must hold strings to be read as text; it holds {kind}.")
+        if name == layout.label:
+            raise InputError(f"{of('text', 'wn.open')} must not be the label column of {owner}; got {name!r}.")
+    return asked.text
+
+
+def _holds_strings(kind: pa.DataType) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
+    """Return one text per row, those of two columns joined; missing texts raise an error per column."""
+    for name in columns:
+        missing = table.column(name).null_count
+        if missing:
+            raise DataError(f"column {name!r} of {owner} has {missing} missing texts; fill or drop them.")
+    parts = [table.column(name).to_pylist() for name in columns]
+    out = np.empty(table.num_rows, dtype=object)
+    out[:] = [joined(row) for row in zip(*parts, strict=True)]
+    return out
 
 
 def matrix(table: pa.Table, features: Sequence[str], owner: str) -> NDArray[np.float32]:
@@ -160,8 +202,7 @@ def unique_ids(column: pa.ChunkedArray, layout: ColumnLayout, owner: str) -> Non
     import pyarrow.types as kinds
 
     name, kind = layout.identity, column.type
-    text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
-    if not (text or kinds.is_integer(kind)):
+    if not (_holds_strings(kind) or kinds.is_integer(kind)):
         raise DataError(f"id column {name!r} of {owner} must hold whole numbers or text; it holds {kind}.")
     missing = column.null_count
     repeated = len(column) - missing - compute.count_distinct(column).as_py()

@@ -74,7 +74,7 @@ class Scaling:
 
     @classmethod
     def of(cls, source: Source, weights: NDArray[np.float64] | None = None) -> Scaling:
-        """Measure them: per channel for images and tensors with channels, per column for tables.
+        """Measure them: per channel for images and tensors with channels, per column for tables, not at all for text.
 
         Parameters
         ----------
@@ -84,6 +84,8 @@ class Scaling:
             Weights of the examples, in canonical order; an example of weight 3 counts like three of its kind.
         """
         share = None if weights is None else weights / weights.mean()
+        if source.kind == "text":  # token ids are names, not quantities
+            return cls(torch.zeros(1, 1), torch.ones(1, 1), *_target_scaling(source, share))
         total = squares = np.float64(0)
         count = 0
         axes: tuple[int, ...] = ()
@@ -100,13 +102,17 @@ class Scaling:
         std = np.sqrt(np.maximum(np.atleast_1d(squares / count) - mean**2, 0))
         std[std < 1e-6 * np.maximum(1, np.abs(mean))] = 1.0  # a constant column has no information; do not scale it
         shape = (1, -1) + (1,) * (len(source.shape) - 1)
-        centre, spread = _target_scale(source, share)
         return cls(
             torch.tensor(mean, dtype=torch.float32).reshape(shape),
             torch.tensor(std, dtype=torch.float32).reshape(shape),
-            torch.tensor(centre, dtype=torch.float32),
-            torch.tensor(np.where(spread > 0, spread, 1.0), dtype=torch.float32),
+            *_target_scaling(source, share),
         )
+
+
+def _target_scaling(source: Source, share: NDArray[np.float64] | None) -> tuple[torch.Tensor, torch.Tensor]:
+    centre, spread = _target_scale(source, share)
+    scale = np.where(spread > 0, spread, 1.0)
+    return torch.tensor(centre, dtype=torch.float32), torch.tensor(scale, dtype=torch.float32)
 
 
 def _target_scale(source: Source, share: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -154,15 +160,19 @@ class Feed:
         return (values - self.scaling.target_mean) / self.scaling.target_std
 
     def inputs(self, positions: NDArray[np.int64]) -> torch.Tensor:
-        """Return scaled inputs at canonical positions."""
+        """Return scaled inputs at canonical positions; token ids of text as they are."""
+        if self.source.kind == "text":
+            return self.unscaled(positions)
         return (self.unscaled(positions) - self.scaling.mean) / self.scaling.std
 
     def unscaled(self, positions: NDArray[np.int64]) -> torch.Tensor:
-        """Return inputs at canonical positions as floats; images between 0 and 1."""
+        """Return inputs at canonical positions as floats, images between 0 and 1; token ids of text as int64."""
         if self._inputs is not None:
             raw = self._inputs[torch.from_numpy(positions)]
         else:
             raw = torch.from_numpy(np.ascontiguousarray(self.source.read(self.order[positions])))
+        if self.source.kind == "text":
+            return raw.to(torch.int64)
         x = raw.to(torch.float32)
         if self.source.kind == "image":
             x = x.div_(255) if raw.dtype != torch.float32 else x / 255

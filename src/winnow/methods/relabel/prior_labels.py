@@ -132,7 +132,7 @@ def _classifier(source: Source, prior: object, weights: str | Path | None) -> tu
         raise InputError(
             f"weights of soft_labels must be given for network {prior!r}: the output of an untrained one is noise."
         )
-    network = build(prior, classes=len(source.classes), shape=source.shape, weights=weights)
+    network = build(prior, classes=len(source.classes), shape=source.shape, kind=source.kind, weights=weights)
     return network, {"prior": prior, "weights": weights_of(network)}
 
 

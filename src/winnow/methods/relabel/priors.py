@@ -180,10 +180,12 @@ def _network(
     shape = source.shape if size is None or len(source.shape) != 3 else (source.shape[0], size, size)
     if prior in ("random", "raw") and weights is not None:
         raise InputError(f"weights of {owner} contradict the prior {prior!r}; name the network they belong to.")
+    if prior == "raw" and source.kind == "text":
+        raise InputError(f"prior of {owner} cannot be 'raw' for text, whose inputs are token ids; pass embeddings.")
     if prior == "raw":
         return nn.Flatten(), {"prior": prior}
     name = choose(shape, source.kind) if prior == "random" else prior
-    network = build(name, classes=2, shape=shape, seed=seed)
+    network = build(name, classes=2, shape=shape, kind=source.kind, seed=seed)
     if weights is not None:
         network = _trained(name, network, shape, weights)
     elif ":" in name and name.partition(":")[0] in LIBRARIES:  # users expect trained weights from these
