@@ -12,7 +12,10 @@ import winnow as wn
 
 # Reviews made from a few words, so that nothing needs to be downloaded.
 rng = np.random.default_rng(0)
-words = {"good": ["lovely", "moving", "clever", "superb", "fresh"], "bad": ["dull", "clumsy", "tedious", "bland", "stale"]}
+words = {
+    "good": ["lovely", "moving", "clever", "superb", "fresh"],
+    "bad": ["dull", "clumsy", "tedious", "bland", "stale"],
+}
 things = ["film", "plot", "cast", "score", "script", "camera", "ending", "hero"]
 
 
