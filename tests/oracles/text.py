@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 
 def changes(a: tuple[int, ...], b: tuple[int, ...], free: bool = False) -> int:
     """The fewest changes from `a` to `b`; with `free`, words of `b` before and after `a` cost nothing."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def cost(i: int, j: int) -> int:
         if i == 0:
             return 0 if free else j

@@ -165,7 +165,9 @@ REFUSALS = (
     Refusal("text column of arrays", lambda _: wn_open(EYE, text="a"), "text of wn.open names a column of a table"),
     Refusal("unknown text column", lambda _: wn_open(WORDS, text="sentense"), "(nearest: 'sentence')"),
     Refusal("text column of numbers", lambda _: wn_open(WORDS, text="stars"), "must hold strings to be read as text"),
-    Refusal("three text columns", lambda _: wn_open(WORDS, text=["a", "b", "c"]), "one column, or a pair of them; got 3"),
+    Refusal(
+        "three text columns", lambda _: wn_open(WORDS, text=["a", "b", "c"]), "one column, or a pair of them; got 3"
+    ),
     Refusal("label as text", lambda _: wn_open(WORDS, labels="sentence", text="sentence"), "not be the label column"),
     Refusal("columns and text", lambda _: wn_open(WORDS, text="sentence", columns="stars"), "cannot be given together"),
     Refusal("two columns of strings", lambda _: wn_open(WORDS), "or name a column of text with text="),
@@ -176,7 +178,9 @@ REFUSALS = (
     ),
     Refusal("damaged JSONL", _file("a.jsonl", b'{"text": "a"}\n{"text": \n'), "cannot be read as JSON lines"),
     Refusal("text that is not UTF-8", _texts(b"\xff\xfe"), "cannot be read as UTF-8 text"),
-    Refusal("empty folder of texts", _texts(b"words", empty=True), "class folder 'empty' of source 'data' holds no text"),
+    Refusal(
+        "empty folder of texts", _texts(b"words", empty=True), "class folder 'empty' of source 'data' holds no text"
+    ),
     Refusal("array of dates", lambda _: wn_open(np.array(["2020-01-01"], dtype="M8[D]")), "got dtype datetime64[D]"),
     Refusal("ragged rows", lambda _: wn_open([[1, 2], [3]]), "must be an array with rows of one shape"),
     Refusal("sparse matrix", lambda _: wn_open(sparse.eye(3)), "got a sparse matrix"),

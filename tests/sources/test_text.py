@@ -123,7 +123,8 @@ def test_content_is_the_whole_string() -> None:
     found = wn.open([long + "end", long + "other end", "Capitals", "capitals"])
     assert np.unique(found.ids).size == np.unique(content_keys(found)).size == 4
     rows = found.read(np.arange(4))
-    assert np.array_equal(rows[0], rows[1]) and np.array_equal(rows[2], rows[3])
+    assert np.array_equal(rows[0], rows[1])
+    assert np.array_equal(rows[2], rows[3])
 
 
 def test_the_strings_follow_selection_and_tables() -> None:
@@ -155,7 +156,9 @@ def test_tokens() -> None:
 @given(st.lists(st.text(), min_size=1, max_size=6), st.integers(1, 9))
 def test_any_string_gives_a_row(texts: list[str], length: int) -> None:
     rows = token_rows(texts, length)
-    assert rows.shape == (len(texts), length) and rows.min() >= 0 and rows.max() < BUCKETS
+    assert rows.shape == (len(texts), length)
+    assert rows.min() >= 0
+    assert rows.max() < BUCKETS
     filled = (rows > 0).sum(axis=1)
     assert filled.tolist() == [min(length, len(words_of(text))) for text in texts]
     assert all((row[:count] > 0).all() for row, count in zip(rows, filled, strict=True))

@@ -1,10 +1,10 @@
 """The few examples that a report shows, small enough to embed.
 
 Four sections: the easiest and the hardest by score, and samples of the kept and of the dropped examples. How an example
-is shown depends on its source: an image as a PNG of at most 96 pixels per side, a table row as its first columns, a text
-as its beginning, anything else as its shape and a few statistics. The gallery also holds the number of kept examples per class, which a
-report cannot get from a subset alone. It is made once, while the source is open, and saved in the run as
-`gallery.json`. Only the examples shown are read.
+is shown depends on its source: an image as a PNG of at most 96 pixels per side, a table row as its first columns, a
+text as its beginning, anything else as its shape and a few statistics. The gallery also holds the number of kept
+examples per class, which a report cannot get from a subset alone. It is made once, while the source is open, and saved
+in the run as `gallery.json`. Only the examples shown are read.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def near_pairs(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     source
         The examples.
     embeddings
-        One row per example, in the order of the source. They add candidates for images and text, replace the values of examples
-        that are none of these, and play no part for tables.
+        One row per example, in the order of the source. They add candidates for images and text, replace the values of
+        examples that are none of these, and play no part for tables.
     seed
         Seed of the search in large sets.
     """
