@@ -65,7 +65,7 @@ def test_rows_with_noise_are_found_and_chance_is_not() -> None:
 
 def test_many_copies_of_one_row_are_one_group() -> None:
     x = table()
-    noise = 0.01 * x.std(axis=0) * np.random.default_rng(1).normal(size=(20, x.shape[1]))
+    noise = 0.005 * x.std(axis=0) * np.random.default_rng(1).normal(size=(20, x.shape[1]))
     found = duplicates(named(np.concatenate([x, (x[:1] + noise).astype(np.float32)])))
     assert pairs_of(found) == {frozenset((0, *range(400, 420)))}
 
