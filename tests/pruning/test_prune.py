@@ -35,15 +35,34 @@ def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Su
 )
 def test_keep_by_task_with_the_method_that_auto_takes(task: str, keep: float, method: str) -> None:
     source = rows(60, task)
-    subset = prune(source, keep, veto=0, **({"model": "auto"} if task == "unlabelled" else {}))
+    network = {"model": "auto"} if task == "unlabelled" else {}
+    subset = prune(source, keep, veto=0, keep_suspects=True, **network)
     assert len(subset) == keep * 60
     assert set(subset.ids) <= set(source.ids)
     assert subset.certificate["method"] == method
     assert subset.certificate["why"] == choose_method(task, keep, 60, len(source.classes)).why
-    by_name = prune(source, keep, method=method, **({"model": "auto"} if task == "unlabelled" else {}))
+    by_name = prune(source, keep, method=method, **network)
     assert by_name.ids.tolist() == subset.ids.tolist()
     assert by_name.certificate["why"] == "asked for"
     assert (subset.targets is None, by_name.targets is None) == (task == "unlabelled", True)
+
+
+def test_likely_wrong_labels_are_left_out_and_said_to_be_unless_they_may_stay() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-2, 1, (150, 4)), rng.normal(2, 1, (150, 4))]).astype(np.float32)
+    right = np.repeat([0, 1], 150)
+    wrong = rng.permutation(300)[:30]
+    given = right.copy()
+    given[wrong] = 1 - right[wrong]
+    source = wn.open((x, given))
+    how = {"model": "mlp", "recipe": wn.Recipe(epochs=8), "veto": 0, "engine": wn.Local(workers=1)}
+    chosen, anyhow = (wn.prune(source, 0.5, keep_suspects=stay, **how) for stay in (False, True))
+    bad = source.ids[wrong]
+    assert np.isin(chosen.ids, bad).sum() <= 3
+    assert np.isin(anyhow.ids, bad).sum() > 3
+    count = chosen.certificate["suspects_left_out"]
+    assert chosen.certificate["why"].endswith(f"; {count} likely wrong labels are left out")
+    assert 20 <= count <= 45
 
 
 def test_auto_covers_if_few_are_kept_and_leans_otherwise() -> None:

@@ -33,6 +33,7 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
         "correct": (2, 3, 60),
         "errors": (2, 3, 60),
         "predictions": (2, 60, 10),
+        "oof": (2, 60, 10),
         "embeddings": (60, 128),
         "embeddings_again": (60, 128),
         "gradients": (2, 60, 32),

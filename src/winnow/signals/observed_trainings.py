@@ -56,8 +56,8 @@ def observed(
         parts.append(Signals.stack(run_jobs(run, engine, _observe_seed, jobs, Signals, "observing"), {}))
     if asked:
         parts.append(_observe_ensemble(source, what, asked, run, engine, key))
-    if folded:
-        parts.append(observe_folds(source, what, folded, numbers, run, engine, key, groups))
+    if folded:  # first, so that the dynamics of a training on everything replace theirs
+        parts.insert(0, observe_folds(source, what, folded, numbers, run, engine, key, groups))
     if given:
         job = Job("observe/data", (source, what, given), [*key, "data"], "signals/data.safetensors")
         parts.extend(run_jobs(run, engine, _observe_data, [job], Signals, "observing"))
