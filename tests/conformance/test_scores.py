@@ -25,6 +25,7 @@ NOT_PER_EXAMPLE = {
     "contradiction": "support comes from the examples present",
     "influence_norm": "the head is trained on the examples present",
     "loss_influence": "the heads are trained on the examples present",
+    "mislabelled": "its mean is the share of wrong labels among the examples present",
 }
 NO_DIRECTION = {"random": "it knows nothing of the example"}
 # Scores of which the planted hardness shows only a part; their direction must still be far from chance.

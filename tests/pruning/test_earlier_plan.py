@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import winnow as wn
+from tests.signals.small import Counting
 from winnow.artefacts.plan import PilotArm, Plan
 from winnow.artefacts.provenance import record
 from winnow.core.errors import InputError, StoreError
@@ -117,6 +118,19 @@ def test_one_pair_is_trained_if_it_agrees_and_all_if_not(
     assert subset.certificate["veto"]["pairs_from_plan"] == (2 if ahead else 0)
     assert subset.certificate["veto"]["pairs"] == 3
     assert Plan.load(tmp_path / "run" / "plan").pilot["seconds"] == 7.0  # the pilot is in the bill
+
+
+def test_a_pair_that_disagrees_is_paid_for_and_not_trained_again(tmp_path: Path) -> None:
+    engine = Counting()
+    asked = {"plan": planned((0.0, 0.0), (1.0, 1.0)), "out": tmp_path / "run", "engine": engine, **HOW}
+    first = prune(source(), 0.5, **asked)
+    agreed = first.certificate["veto"]["pairs_from_plan"] > 0
+    trained = engine.done
+    assert trained == (1 + 2 if agreed else 1 + 2 + 2 * first.certificate["veto"]["pairs"])
+    steps = list((tmp_path / "run" / "steps" / "veto").rglob("*.json"))
+    assert len(steps) == trained - 1
+    prune(source(), 0.5, **asked)
+    assert engine.done == trained
 
 
 def test_a_real_plan_is_taken(tmp_path: Path) -> None:

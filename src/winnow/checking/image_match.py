@@ -23,6 +23,7 @@ FREQUENCIES = 8
 SHIFT = 3  # pixels, in each direction
 CROP = 1 / 16  # share of the side cut off at each border
 CROPS = (CROP / 2, CROP)  # those tried when two images are compared
+HOPEFUL = 0.4  # correlation as they are below which two images are not compared as crops of each other
 BLOCK = 2_048  # pairs at a time
 FLAT = 0.05  # variance of pixels from 0 to 255 below which there is nothing to correlate
 
@@ -62,9 +63,11 @@ def dissimilarity(x: torch.Tensor, pairs: NDArray[np.int64]) -> NDArray[np.float
     for start in range(0, len(pairs), BLOCK):
         left, right = torch.from_numpy(pairs[start : start + BLOCK]).T
         best = whole.against(whole, left, right)
-        for part in inner:
-            best = torch.maximum(best, part.against(whole, left, right))
-            best = torch.maximum(best, part.against(whole, right, left))
+        hopeful = torch.nonzero(best > HOPEFUL).flatten()
+        left, right = left[hopeful], right[hopeful]
+        for part in inner if len(hopeful) else ():
+            cut = torch.maximum(part.against(whole, left, right), part.against(whole, right, left))
+            best[hopeful] = torch.maximum(best[hopeful], cut)
         out[start : start + BLOCK] = (1 - best).clamp(min=0).numpy()
     return out
 

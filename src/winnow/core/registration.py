@@ -180,8 +180,9 @@ class Registration:
 
 @dataclass(frozen=True)
 class Method(Registration):
-    """A registered score or selector."""
+    """A registered score or selector; `uses` are arrays that it reads where signals hold them."""
 
+    uses: frozenset[str] = frozenset()
     default_score: str | None = None
     by_group: bool = False
 

@@ -74,7 +74,12 @@ ONCE, LOOK = Cost(), Cost("look")
 
 
 def score(
-    *, needs: Iterable[str], paper: str, tasks: Iterable[str] = ("classification",), cost: Cost = ONCE
+    *,
+    needs: Iterable[str],
+    paper: str,
+    uses: Iterable[str] = (),
+    tasks: Iterable[str] = ("classification",),
+    cost: Cost = ONCE,
 ) -> Callable[[F], F]:
     """Register a score: a pure function from Signals to one number per example; higher is harder.
 
@@ -84,12 +89,15 @@ def score(
         Names of the arrays of Signals it reads.
     paper
         Who proposed it, for the listing.
+    uses
+        Names of arrays that it also reads where the signals hold them.
     tasks
         The tasks for which it is defined.
     cost
         How its time and memory grow.
     """
     about: dict[str, Any] = {"needs": frozenset(needs), "paper": paper, "tasks": frozenset(tasks), "cost": cost}
+    about["uses"] = frozenset(uses)
     return _registrar(lambda function: Method("score", function.__name__, function, **about))
 
 

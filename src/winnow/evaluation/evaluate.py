@@ -7,7 +7,6 @@ subset they are the baseline of. Nothing here knows how a subset was chosen: eve
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -34,7 +33,7 @@ from .arms import PlannedArm, plan
 from .frozen_features import featured
 from .retrain import Protocol, retrain_all
 from .soft_arms import check_soft, with_soft
-from .test_sets import exams, overlap, trainable
+from .test_sets import exams, trainable, with_overlap
 
 __all__ = ["Repeated", "evaluate"]
 
@@ -200,8 +199,8 @@ def evaluate(
         results = retrain_all(run, runner, protocol, trainings, "training")
         done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings, protocol)
-        note_overlap(provenance["parameters"]["overlap"], tests)
-        study = study_of(source, tests, [p.arm for p in arms], numbers, done, float(match_iterations), provenance)
+        made_from = with_overlap(run, provenance, source, tests)
+        study = study_of(source, tests, [p.arm for p in arms], numbers, done, float(match_iterations), made_from)
         return run.put("study", study, 0.0, key=provenance)
 
 
@@ -265,17 +264,6 @@ def study_of(
     )
 
 
-def note_overlap(shared: Mapping[str, int], tests: Mapping[str, Source]) -> None:
-    """Warn if more test examples are also in the training data than stray duplicates would explain."""
-    for name, count in shared.items():
-        if count > 0.01 * len(tests[name]):
-            warnings.warn(
-                f"{count} of the {len(tests[name])} examples of test set {name!r} are also in the training data, so "
-                "what is measured on it is not what new data will show",
-                stacklevel=3,
-            )
-
-
 def _provenance(
     source: Source,
     tests: Mapping[str, Source],
@@ -287,7 +275,6 @@ def _provenance(
     parameters = {
         **settings,
         "steps": {planned.arm.name: protocol.steps(planned.arm.same_steps or planned.arm.size) for planned in arms},
-        "overlap": {name: overlap(source, found) for name, found in tests.items()},
     }
     inputs = {
         "source": source.provenance,

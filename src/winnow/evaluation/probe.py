@@ -32,10 +32,10 @@ from ..models.frozen import Frozen
 from ..sources.openable import Data, TestData, test_sets
 from ..training import Recipe
 from .arms import cost_of
-from .evaluate import note_overlap, study_of
+from .evaluate import study_of
 from .frozen_features import featured
 from .retrain import Protocol, Training, retrain_all
-from .test_sets import exams, overlap, trainable
+from .test_sets import exams, trainable, with_overlap
 
 __all__ = ["probe"]
 
@@ -129,12 +129,12 @@ def probe(
                 results = retrain_all(run, asked.engine, protocol, trainings, f"probing {name}")
                 done |= {(name, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings)
-        note_overlap(provenance["parameters"]["overlap"], tests)
+        made_from = with_overlap(run, provenance, source, tests)
         balance = None
         if source.task == "classification" and source.labels is not None:
             balance = class_balance(source.labels, len(source.classes))
         made = [Arm(name, "subset", len(source), 1.0, None, balance, paid[name]) for name in arms]
-        study = study_of(source, tests, made, numbers, done, 0.0, provenance)
+        study = study_of(source, tests, made, numbers, done, 0.0, made_from)
         return run.put("study", study, 0.0, key=provenance)
 
 
@@ -212,7 +212,6 @@ def _provenance(
     arms: Mapping[str, Mapping[int, Frozen]],
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
-    parameters = {**settings, "overlap": {name: overlap(source, found) for name, found in tests.items()}}
     networks = {
         name: {str(number): network.describe() for number, network in by_seed.items()} for name, by_seed in arms.items()
     }
@@ -221,4 +220,4 @@ def _provenance(
         "tests": {name: found.provenance for name, found in tests.items()},
         "backbones": networks,
     }
-    return record("probe", parameters, inputs)
+    return record("probe", settings, inputs)

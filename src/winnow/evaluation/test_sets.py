@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..artefacts import Source
+from ..artefacts import Source, Study
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import of
+from ..core.run import Run
 from ..sources.content import content_keys
 
-__all__ = ["exam", "exams", "overlap", "trainable"]
+__all__ = ["exam", "exams", "overlap", "trainable", "with_overlap"]
+
+STRAY = 0.01  # of the test examples: more are no stray duplicates
 
 
 def trainable(owner: str, source: object) -> Source:
@@ -74,3 +78,26 @@ def overlap(source: Source, test: Source) -> int:
     if source.shape != test.shape:
         return 0
     return int(np.isin(content_keys(test), content_keys(source)).sum())
+
+
+def with_overlap(
+    run: Run, provenance: Mapping[str, Any], source: Source, tests: Mapping[str, Source]
+) -> dict[str, Any]:
+    """Add to the provenance of a study how many examples of each test set are also in the training data.
+
+    Counting them reads every example, so a finished study of the run under the same provenance is asked first. If there
+    are more than stray duplicates would explain, a warning says so.
+    """
+    earlier = run.get("study", Study, key=provenance)
+    if earlier is not None:
+        shared = dict(earlier.provenance["parameters"]["overlap"])
+    else:
+        shared = {name: overlap(source, found) for name, found in tests.items()}
+    for name, count in shared.items():
+        if count > STRAY * len(tests[name]):
+            warnings.warn(
+                f"{count} of the {len(tests[name])} examples of test set {name!r} are also in the training data, so "
+                "what is measured on it is not what new data will show",
+                stacklevel=3,
+            )
+    return {**provenance, "parameters": {**provenance["parameters"], "overlap": shared}}

@@ -147,7 +147,7 @@ def tried_candidate(
     def trained(subset: Subset) -> Subset:
         return dataclasses.replace(subset, targets=soft)
 
-    def measured(pairs: int | None) -> Veto:
+    def measured(pairs: int | None, folder: str = "veto") -> Veto:
         return measured_veto(
             request.method.name,
             source,
@@ -161,10 +161,11 @@ def tried_candidate(
             pairs=pairs,
             run=run,
             engine=engine,
+            folder=folder,
         )
 
     if request.earlier:
-        found = measured(1).joined(request.earlier)
+        found = measured(1, "veto/beside-plan").joined(request.earlier)  # apart, so that both are kept and counted
         if found is not None:
             return found
     return measured(request.pairs)

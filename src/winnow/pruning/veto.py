@@ -184,6 +184,7 @@ def veto(
     pairs: int | None,
     run: Run,
     engine: Engine,
+    folder: str = "veto",
 ) -> Veto:
     """Measure a candidate against random on held-out parts of the source.
 
@@ -203,8 +204,8 @@ def veto(
         Seed of everything random.
     pairs
         Number of pairs; if not given, three, or up to five if the parts are small and the subset too.
-    run, engine
-        Where finished trainings are kept, and where they run.
+    run, engine, folder
+        Where finished trainings are kept, where they run, and the folder of the run that they are kept in.
     """
     share, count, shorter = extent(len(source), keep, match_iterations, pairs, recipe)
     network = network_of(source, model)
@@ -215,7 +216,7 @@ def veto(
         protocol = Protocol(rest, (part,), network, shorter, match_iterations, seed, purpose="veto")
         arms = {"candidate": candidate(rest, number), "random": random(rest, number)}
         soft = arms["random"].targets is not None
-        trainings = [Training(name, subset, number, f"veto/{name}") for name, subset in arms.items()]
+        trainings = [Training(name, subset, number, f"{folder}/{name}") for name, subset in arms.items()]
         results = retrain_all(run, engine, protocol, trainings, "trying the candidate")
         first, second = (result.marks[0].value for result in results)
         gaps.append(first - second)

@@ -34,7 +34,16 @@ from ..core.seeds import drawn_first
 from .arithmetic import labels_of
 from .aum import aum
 
-__all__ = ["LabelEvidence", "label_evidence", "mislabelled", "neighbour_votes"]
+__all__ = [
+    "LabelEvidence",
+    "against_label",
+    "at_share",
+    "class_probabilities",
+    "label_evidence",
+    "mislabelled",
+    "neighbour_votes",
+    "share_numbers",
+]
 
 Floats = NDArray[np.float64]
 
@@ -101,6 +110,7 @@ class LabelEvidence:
 
 @registry.score(
     needs={"margins", "predictions"},
+    uses={"oof", "embeddings"},
     paper="winnow",
     tasks=("classification",),
     cost=registry.Cost("n classes", memory=4),
@@ -122,13 +132,23 @@ def mislabelled(signals: Signals) -> NDArray[np.float64]:
 def label_evidence(signals: Signals) -> LabelEvidence:
     """Return what is known about each label; `signals` needs `margins` and `predictions`, or `oof`."""
     labels = labels_of(signals)
+    classes = class_probabilities(signals)
     blind = "oof" in signals
-    classes = _others_say(signals, labels) if blind else signals.array("predictions").mean(axis=0, dtype=np.float64)
-    ahead = _ahead(classes, labels)
-    evidence = _scaled(ahead)
-    evidence = evidence + (_scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence)
-    share = _share(classes, labels, ahead, SHARE_OF["oof" if blind else "predictions"])
-    return LabelEvidence(at_share(SLOPE * evidence, share), classes, share, blind, labels)
+    share = _share(share_numbers(classes, labels), SHARE_OF["oof" if blind else "predictions"])
+    return LabelEvidence(at_share(SLOPE * against_label(signals, classes), share), classes, share, blind, labels)
+
+
+def class_probabilities(signals: Signals) -> Floats:
+    """Probability of each class for each example, q: out of fold and by neighbours, or as the training predicts."""
+    if "oof" in signals:
+        return _others_say(signals, labels_of(signals))
+    return np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64))
+
+
+def against_label(signals: Signals, classes: Floats) -> Floats:
+    """What speaks against each label, m / s_m + a / s_a; m twice if there are no dynamics."""
+    evidence = _scaled(_ahead(classes, labels_of(signals)))
+    return np.asarray(evidence + (_scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence))
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
@@ -196,15 +216,20 @@ def _ahead(classes: Floats, labels: NDArray[np.int64]) -> Floats:
     return np.asarray(np.clip(odds, -6.0, 6.0))
 
 
-def _share(classes: Floats, labels: NDArray[np.int64], ahead: Floats, weights: tuple[float, ...]) -> float:
-    """The estimated share of wrong labels, from four numbers about the class probabilities."""
+def share_numbers(classes: Floats, labels: NDArray[np.int64]) -> Floats:
+    """The four numbers about the class probabilities that the share of wrong labels follows from, as log odds."""
     sure = np.sort(classes.max(axis=1))
     others = classes.copy()
     others[np.arange(labels.size), labels] = 0.0
     top = sure[-max(1, labels.size // 5) :].mean()
-    numbers = (1 - top, (ahead > 2).mean(), (others.max(axis=1) > 0.5).mean(), 1 - np.median(sure))
-    odds = [np.log((value + 0.01) / (1.01 - value)) for value in numbers]
-    found = 1.02 * _sigmoid(np.asarray(weights[0] + np.dot(weights[1:], odds))) - 0.01
+    far = (_ahead(classes, labels) > 2).mean()
+    numbers = np.array([1 - top, far, (others.max(axis=1) > 0.5).mean(), 1 - np.median(sure)])
+    return np.asarray(np.log((numbers + 0.01) / (1.01 - numbers)))
+
+
+def _share(numbers: Floats, weights: tuple[float, ...]) -> float:
+    """The estimated share of wrong labels."""
+    found = 1.02 * _sigmoid(np.asarray(weights[0] + np.dot(weights[1:], numbers))) - 0.01
     return float(np.clip(found, LEAST, MOST))
 
 

@@ -159,6 +159,7 @@ def _only_needed(method: registry.Method, signals: Signals) -> Signals:
     names = {signals.origin(name) for name in method.needs} or {
         min(signals.arrays, key=lambda name: signals.arrays[name].nbytes)
     }
+    names |= method.uses & signals.arrays.keys()
     return replace(signals, arrays={name: signals.arrays[name] for name in sorted(names)})
 
 

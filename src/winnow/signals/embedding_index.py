@@ -1,4 +1,4 @@
-"""An index of embeddings: rows in the order of their ids, exact or in clusters, with the recall measured on a sample."""
+"""An index of embeddings: rows by id, compared with all others or in clusters, with its recall on a sample."""
 
 from __future__ import annotations
 

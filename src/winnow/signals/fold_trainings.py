@@ -18,6 +18,7 @@ from ..engines import Engine, Job, run_jobs
 from ..models.identity import is_estimator
 from ..training import Feed
 from ..training.estimators import fitted
+from .dynamics import DYNAMICS, PREDICTIONS
 from .folds import fold_numbers
 from .observation import Entries, Look, Observation, Watcher, new_network, watched
 from .out_of_fold import outside_only
@@ -82,9 +83,10 @@ def _observe_fold(job: tuple[Source, Observation, Entries, int, int, NDArray[np.
 
 
 def gathered(parts: Sequence[Signals]) -> Signals:
-    """Join what the networks of all folds gave: the mean of the dynamics, and each example's own prediction.
+    """Join what the networks of all folds gave: the mean of what is recorded inside, and each example's own prediction.
 
-    Whether an example was right in an epoch is what at least half of the networks say.
+    Whether an example was right in an epoch is what at least half of the networks say. Arrays of other signals come
+    from the one network that did not see the example, as `oof` does.
     """
     watched = len(parts) - 1
     arrays: dict[str, NDArray[Any]] = {}
@@ -92,6 +94,7 @@ def gathered(parts: Sequence[Signals]) -> Signals:
         whole = parts[0].arrays[name].dtype.kind in "iub"
         total = sum(part.arrays[name].astype(np.int64 if whole else np.float64) for part in parts)
         assert isinstance(total, np.ndarray)
-        mean = 2 * total >= watched if whole else total if name == "oof" else total / watched
+        inside = name in DYNAMICS or name in PREDICTIONS
+        mean = total if not inside else 2 * total >= watched if whole else total / watched
         arrays[name] = mean.astype(parts[0].arrays[name].dtype)
     return replace(parts[0], arrays=arrays)

@@ -1,0 +1,249 @@
+"""How well `winnow check` finds planted wrong labels, beside cleanlab, plain loss and AUM.
+
+    python benchmarks/check.py --out RUN [--data penbased fashion-mnist cifar10] [--seeds 3] [--examples 10000]
+        [--epochs 20] [--train] [--kept] [--publish docs/studies]
+
+Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
+would compute them, and runs in an environment of its own inside RUN. "loss" is the loss of the out-of-fold predictions
+that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one ordinary
+training without folds. None of these sets was used to fit winnow's constants (studies/checking/calibration.py).
+Results are kept in RUN, one file per cell, so a run that was stopped goes on. --train also trains on what
+`Issues.clean()` keeps, a random subset of the same size, and everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies share the noise
+
+import cleanlab_scores
+from check_tables import publish
+from studies.checking import judging
+from studies.checking.noise import noisy
+from studies.shelf import Shelf
+from studies.winning.data import keel
+
+import winnow as wn
+from winnow.checking.duplicates import duplicates
+from winnow.checking.neighbour_rows import neighbour_rows
+from winnow.core import registry
+from winnow.core import run as store
+from winnow.core.errors import WinnowError
+from winnow.scores.mislabelled import label_evidence
+from winnow.signals.observation import Look
+from winnow.sources.holdout import hold_out
+from winnow.training import predict
+
+NOISE = (("uniform", 0.05), ("uniform", 0.2), ("pair", 0.2), ("human", 0.2))
+MODELS = {"cifar10": "convnet:width=16"}  # the others take what auto stands for
+DATA = ("penbased", "fashion-mnist", "cifar10", "sst2")
+TABLES = ("penbased",)
+TRAININGS = 3  # seeds of the trainings on what clean keeps
+LIMITED = wn.Local(workers=1)
+
+
+class LastEpoch:
+    """Predictions for the examples outside after the last epoch: what cleanlab's users have."""
+
+    after_batch = None
+    epochs: tuple[int, ...] = ()
+
+    def __init__(self, look: Look) -> None:
+        assert look.outside is not None
+        assert look.member is not None
+        self._outside, self._recipe = look.outside, look.what.recipe
+        self._found = np.zeros((look.member.size, look.feed.source.outputs), dtype=np.float32)
+        self._where = ~look.member.astype(bool)
+
+    def after_epoch(self, epoch: int, model: torch.nn.Module) -> None:
+        """Predict, at the end."""
+        if epoch == self._recipe.epochs:
+            outputs = torch.from_numpy(predict(model, self._outside, self._recipe))
+            self._found[self._where] = torch.softmax(outputs, dim=1).numpy()
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Zero for the examples inside."""
+        return {"last_oof": self._found}
+
+
+@registry.signal(arrays={"last_oof": ("seeds", "examples", "classes")}, when="fold", tasks=("classification",))
+def last_oof(look: Look) -> LastEpoch:
+    """Out-of-fold prediction after the last epoch."""
+    return LastEpoch(look)
+
+
+def opened(name: str, examples: int) -> tuple[wn.Source, wn.Source]:
+    """Training data with true labels, and test data."""
+    if name not in TABLES:
+        return wn.open(name, limit=examples), wn.open(name, split="test")
+    source, test = hold_out(wn.open(keel(name), name=name), 0.25, 0)
+    return source.at(np.arange(min(examples, len(source))), name), test
+
+
+def observed(source: wn.Source, seed: int, model: str, recipe: wn.Recipe, out: Path) -> wn.Signals:
+    """What `wn.check` observes, and the last epoch beside it; kept in the run directory."""
+    groups = duplicates(source, None, seed=seed).group
+    want = ("oof", "last_oof")
+    kept = out / "observed" / f"{source.fingerprint[:16]}-{recipe.epochs}-{seed}"
+    made = wn.observe(source, model, recipe, want=want, groups=groups, seed=seed, out=kept, engine=LIMITED)
+    axes = {**(made.axes or {}), "embeddings": ("examples", "embedding")}
+    return replace(made, arrays={**made.arrays, "embeddings": neighbour_rows(source, seed)}, axes=axes)
+
+
+def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
+    """What `wn.check` says of every label, and the noise rate."""
+    found = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
+    rows = found.kinds == "label"
+    assert found.noise_rate is not None
+    return {
+        "probability": found.probabilities[rows],
+        "flagged": found.flagged[rows],
+        "suggestion": found.suggestions[rows],
+        "estimate": [found.noise_rate.centre, found.noise_rate.low, found.noise_rate.high],
+    }
+
+
+def cell(
+    truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace, python: Path
+) -> dict[str, Any]:
+    """Every method on one data set with one kind of errors."""
+    source = noisy(truth, kind, rate, seed)
+    wrong = np.asarray(source.labels) != np.asarray(truth.labels)
+    model, recipe = MODELS.get(truth.name, "auto"), wn.Recipe(epochs=asked.epochs)
+    clock, work = time.perf_counter(), time.process_time()
+    signals = observed(source, seed, model, recipe, asked.out)
+    ours = {"winnow": judged(source, signals, seed)}
+    seconds = {"clock": time.perf_counter() - clock, "core": time.process_time() - work}
+    plain = wn.observe(source, model, recipe, want=("dynamics", "predictions"), seed=seed, engine=LIMITED)
+    ours["winnow, one training"] = judged(source, plain, seed)
+    theirs = cleanlab(source, signals, asked.out / "cleanlab", python)
+    labels = np.asarray(source.labels)
+    oof = signals.array("oof").mean(axis=0)[np.arange(labels.size), labels]
+    suspicion = {
+        **{name: one["probability"] for name, one in ours.items()},
+        "cleanlab": 1 - theirs["quality"],
+        "loss": -oof,
+        "aum": wn.score("aum", signals).values,
+    }
+    names = np.array(source.classes)
+    classes = label_evidence(signals).classes
+    best = judging.oracle(judging.observed_numbers(signals, classes), wrong)
+    flagged = {name: one["flagged"] for name, one in ours.items()}
+    flagged |= {"cleanlab": theirs["flagged"], "oracle": best > 0.5}
+    return {
+        "ap": {name: judging.average_precision(wrong, one) for name, one in {**suspicion, "oracle": best}.items()},
+        "f1": {name: judging.f1(wrong, one) for name, one in flagged.items()},
+        "flagged": {name: float(one.mean()) for name, one in flagged.items()},
+        "truth": float(wrong.mean()),
+        "estimate": {name: one["estimate"] for name, one in ours.items()},
+        "suggested": {
+            name: float((one["suggestion"] == names[truth.labels])[wrong].mean()) for name, one in ours.items()
+        },
+        "reliability": {name: judging.reliability(wrong, one["probability"]) for name, one in ours.items()},
+        "accuracy": float((signals.array("oof").mean(axis=0).argmax(axis=1) == truth.labels).mean()),
+        "seconds": seconds,
+        "examples": len(source),
+    }
+
+
+def cleanlab(source: wn.Source, signals: wn.Signals, folder: Path, python: Path) -> Mapping[str, NDArray[Any]]:
+    """Quality scores and flags by cleanlab, in its own environment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    given, answer = folder / "given.npz", folder / "answer.npz"
+    np.savez(given, labels=source.labels, probabilities=signals.array("last_oof").mean(axis=0))
+    subprocess.run([python, cleanlab_scores.__file__, given, answer], check=True)
+    return np.load(answer)
+
+
+def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dict[str, Any]:
+    """Accuracy of a training on what `clean` keeps, on a random subset of that size, and on everything."""
+    truth, test = opened(name, asked.examples)
+    source = noisy(truth, kind, rate)
+    model, recipe = MODELS.get(name, "auto"), wn.Recipe(epochs=asked.epochs)
+    found = wn.check(source, signals=observed(source, 0, model, recipe, asked.out), engine=LIMITED)
+    subset = found.clean()
+    study = wn.evaluate(
+        source, {"clean": subset}, test=test, model=model, recipe=recipe, seeds=TRAININGS, same_steps=False,
+        engine=LIMITED,
+    )  # fmt: skip
+    random = next(arm.name for arm in study.arms if arm.name.startswith("random"))
+    pairs = {"clean": "clean", "random": random, "everything": "full"}
+    gaps = {other: study.versus("clean", pairs[other]) for other in ("random", "everything")}
+    return {
+        "kept": len(subset) / len(source),
+        "arms": {word: study.interval(arm).centre for word, arm in pairs.items()},
+        "gains": {other: [gap.centre, gap.low, gap.high] for other, gap in gaps.items()},
+    }
+
+
+def _once(make: Callable[..., dict[str, Any]], *settings: Any) -> Callable[[int], dict[str, Any]]:
+    """For the shelf: the seed is among the settings, not drawn by the shelf."""
+    return lambda _: make(*settings)
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """Every result that a run directory holds, whatever its sizes, in the order of the tables."""
+    found = [store.read_json(file) for file in sorted(folder.glob("*.json"))]
+    order = [*NOISE, ("human", 0.0)]
+    return sorted(
+        ({**one["settings"], **one["values"]} for one in found),
+        key=lambda one: (DATA.index(one["data"]), order.index((one["kind"], one["rate"])), one.get("seed", 0)),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="run directory")
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--examples", type=int, default=10_000, help="at most so many training examples")
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--train", action="store_true", help="also train on what clean() keeps")
+    parser.add_argument("--kept", action="store_true", help="only the tables, of all that is kept in RUN")
+    parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
+    asked = parser.parse_args()
+    if asked.kept:
+        publish(kept(asked.out / "cells"), kept(asked.out / "trainings"), asked)
+        return
+    torch.set_num_threads(1)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    python = cleanlab_scores.environment(asked.out / "cleanlab" / "environment")
+    shelf = Shelf(asked.out, "check")
+    cells, trainings = [], []
+    for name in asked.data:
+        try:
+            truth, _ = opened(name, asked.examples)
+        except WinnowError as error:
+            print(f"{name} is left out: {error}", flush=True)
+            continue
+        for kind, rate in NOISE:
+            for seed in range(asked.seeds):
+                said = {"data": name, "kind": kind, "rate": rate, "seed": seed}
+                sizes = {"examples": asked.examples, "epochs": asked.epochs}
+                made = shelf.keep("cells", {**said, **sizes}, _once(cell, truth, kind, rate, seed, asked, python))
+                cells.append({**said, **sizes, **made})
+                shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
+                print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
+        for kind, rate in (("human", 0.2), ("human", 0.0)) if asked.train else ():
+            said = {"data": name, "kind": kind, "rate": rate}
+            sizes = {"examples": asked.examples, "epochs": asked.epochs}
+            made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, asked))
+            trainings.append({**said, **sizes, **made})
+            print(f"{name}, {kind} {rate:g}: {made}", flush=True)
+    publish(cells, trainings, asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""The tables and the reliability diagram of `benchmarks/check.py`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import processor
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from numpy.typing import NDArray
+from studies.checking import judging
+from studies.parts import COLOURS, INK, RANDOM, panels, written
+
+from winnow.artefacts.intervals import mean
+
+METHODS = ("winnow", "winnow, one training", "cleanlab", "loss", "aum", "oracle")
+WORDS = {"uniform": "uniform", "pair": "pairs", "human": "like people"}
+Cell = dict[str, Any]
+
+
+def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Namespace) -> None:
+    """Print the tables, and write them with the figure into the run directory and the docs."""
+    if not cells:
+        return
+    made = [f"Made {datetime.date.today()}; {os.cpu_count()} cores, {processor()}, one thread."]
+    made += [f"- `python benchmarks/check.py --out RUN {words}`" for words in commands(cells, trainings)]
+    text = "\n\n".join(
+        ["\n".join(part) for part in (precision(cells), quality(cells), calibration(cells), trained(trainings)) if part]
+        + ["\n".join([made[0], "", *made[1:]]), ""]
+    )
+    print(text)
+    for folder in (asked.out, asked.publish):
+        if folder is not None:
+            (folder / "check-tables.md").write_text(text)
+            diagram(cells, folder / "check-reliability.png")
+
+
+def commands(cells: Sequence[Cell], trainings: Sequence[Cell]) -> list[str]:
+    """The options that each data set was run with."""
+    found = []
+    for name in dict.fromkeys(one["data"] for one in cells):
+        mine = [one for one in cells if one["data"] == name]
+        train = " --train" if any(one["data"] == name for one in trainings) else ""
+        seeds = 1 + max(one["seed"] for one in mine)
+        limit = mine[0]["examples"]
+        found.append(f"--data {name} --seeds {seeds} --examples {limit} --epochs {mine[0]['epochs']}{train}")
+    return found
+
+
+def grouped(cells: Sequence[Cell]) -> dict[tuple[str, str, float], list[Cell]]:
+    """The seeds of each cell."""
+    found: dict[tuple[str, str, float], list[Cell]] = {}
+    for one in cells:
+        found.setdefault((one["data"], one["kind"], one["rate"]), []).append(one)
+    return found
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """Mean with half its interval over seeds; the mean alone of one seed."""
+    return f"{np.mean(values):.{digits}f}" if len(values) < 2 else written(mean(values), digits)
+
+
+def precision(cells: Sequence[Cell]) -> list[str]:
+    """Average precision per method, and the difference to cleanlab."""
+    lines = [f"| average precision | {' | '.join(METHODS)} | winnow - cleanlab |", "|---" * (len(METHODS) + 2) + "|"]
+    for (data, kind, rate), some in grouped(cells).items():
+        means = [np.mean([one["ap"][name] for one in some]) for name in METHODS[:-1]]
+        best = METHODS[int(np.argmax(means))]
+        shown = [_bold(spread([one["ap"][name] for one in some]), name == best) for name in METHODS]
+        gap = spread([one["ap"]["winnow"] - one["ap"]["cleanlab"] for one in some])
+        lines.append(f"| {data}, {WORDS[kind]} {rate:.0%} | {' | '.join(shown)} | {gap} |")
+    every = [
+        np.mean([np.mean([one["ap"][name] for one in some]) for some in grouped(cells).values()]) for name in METHODS
+    ]
+    shown = " | ".join(f"{value:.3f}" for value in every)
+    return [*lines, f"| mean | {shown} | {every[0] - every[METHODS.index('cleanlab')]:.3f} |"]
+
+
+def _bold(text: str, yes: bool) -> str:
+    return f"**{text}**" if yes else text
+
+
+def quality(cells: Sequence[Cell]) -> list[str]:
+    """What is flagged, the noise rate, and the suggestions."""
+    lines = [
+        "| flagged labels | F1 of winnow | of the oracle | ratio | of cleanlab | wrong labels | estimated (95 %) "
+        "| one training | suggestion right | minutes of a core |",
+        "|---" * 10 + "|",
+    ]
+    for (data, kind, rate), some in grouped(cells).items():
+
+        def of(take: Callable[[Cell], Any], some: list[Cell] = some) -> NDArray[np.float64]:
+            return np.mean([take(one) for one in some], axis=0)
+
+        ratio = of(lambda one: one["f1"]["winnow"] / max(one["f1"]["oracle"], 1e-9))
+        rates = of(lambda one: one["estimate"]["winnow"])
+        truth = of(lambda one: one["truth"])
+        near = "" if judging.within_tolerance(float(rates[0]), float(truth)) else " (off)"
+        lines.append(
+            f"| {data}, {WORDS[kind]} {rate:.0%} | {spread([one['f1']['winnow'] for one in some])} "
+            f"| {of(lambda one: one['f1']['oracle']):.3f} | {ratio:.2f} | {of(lambda one: one['f1']['cleanlab']):.3f} "
+            f"| {truth:.1%} | {rates[0]:.1%} ({rates[1]:.1%} to {rates[2]:.1%}){near} "
+            f"| {of(lambda one: one['estimate']['winnow, one training'][0]):.1%} "
+            f"| {of(lambda one: one['suggested']['winnow']):.0%} "
+            f"| {of(lambda one: one['seconds']['core']) / 60:.1f} |"
+        )
+    return lines
+
+
+def calibration(cells: Sequence[Cell]) -> list[str]:
+    """How many of the labels in each tenth of probability are wrong."""
+    tenths = [f".{n} to {'.' + str(n + 1) if n < 9 else '1'}" for n in range(judging.BINS)]
+    lines = [f"| wrong among labels with probability | {' | '.join(tenths)} |", "|---" * (judging.BINS + 1) + "|"]
+    for name in METHODS[:2]:
+        shares = _shares(cells, name)
+        lines.append(f"| {name} | {' | '.join(f'{wrong:.0%} of {n:.0f}' for n, wrong, _ in shares)} |")
+    return lines
+
+
+def _shares(cells: Sequence[Cell], name: str) -> list[tuple[float, float, float]]:
+    """Per tenth: how many, the share of wrong ones, the mean probability."""
+    found = judging.pooled([one["reliability"][name] for one in cells])
+    return [(n, wrong / max(n, 1), total / max(n, 1)) for n, total, wrong in found.tolist()]
+
+
+def trained(trainings: Sequence[Cell]) -> list[str]:
+    """Accuracy on test data after training on what clean keeps."""
+    if not trainings:
+        return []
+    lines = [
+        "| test accuracy, % | kept | clean | random, same size | everything | clean - random (95 %) "
+        "| clean - everything (95 %) |",
+        "|---" * 7 + "|",
+    ]
+    for one in trainings:
+        noise = f"{WORDS[one['kind']]} {one['rate']:.0%}" if one["rate"] else "no errors planted"
+        arms = " | ".join(f"{100 * one['arms'][name]:.1f}" for name in ("clean", "random", "everything"))
+        gains = " | ".join(
+            "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in one["gains"][other]))
+            for other in ("random", "everything")
+        )
+        lines.append(f"| {one['data']}, {noise} | {one['kept']:.0%} | {arms} | {gains} |")
+    return lines
+
+
+def diagram(cells: Sequence[Cell], path: Path) -> None:
+    """Draw the share of wrong labels over the probability, per data set."""
+    names = list(dict.fromkeys(one["data"] for one in cells))
+    figure, (left, right) = panels(2, 3.2)
+    for axes, method in ((left, "winnow"), (right, "winnow, one training")):
+        axes.plot([0, 1], [0, 1], color=RANDOM, linestyle="--", linewidth=1)
+        for colour, name in zip(COLOURS, names, strict=False):
+            shares = _shares([one for one in cells if one["data"] == name], method)
+            held = [(sure, wrong) for n, wrong, sure in shares if n >= 10]
+            axes.plot(*zip(*held, strict=True), color=colour, marker="o", markersize=4, label=name)
+        axes.set(xlabel="probability that the label is wrong", xlim=(0, 1), ylim=(0, 1))
+        axes.set_title(method if method != "winnow" else "winnow, out of fold", color=INK, fontsize=10)
+    left.set_ylabel("share that is wrong")
+    left.legend(frameon=False, fontsize=8)
+    FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})

@@ -1,0 +1,148 @@
+"""Label issues: flags and words follow from the probability, a person's verdicts are final; targets of a regression."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import winnow as wn
+from winnow.artefacts import Signals, Source
+from winnow.checking.label_issues import label_issues, target_issues, with_marks
+
+N = 120
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    """Three classes; the labels of the first ten examples are wrong."""
+    truth = np.arange(N) % 3
+    given = np.where(np.arange(N) < 10, (truth + 1) % 3, truth)
+    ids = [f"e{place:03d}" for place in range(N)]
+    return wn.open((np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32), given), ids=ids)
+
+
+@pytest.fixture(scope="module")
+def signals(source: Source) -> Signals:
+    """Networks that know the truth, apart from example 20, which is hard, and 30, which two classes claim."""
+    draw = np.random.default_rng(1)
+    truth, rows = np.arange(N) % 3, np.arange(N)
+    oof = np.full((N, 3), 0.02) + 0.02 * draw.random((N, 3))
+    oof[rows, truth] = 0.8 + 0.2 * draw.random(N)
+    oof[20] = [0.44, 0.26, 0.3]  # its label is 2
+    oof[30] = [0.5, 0.49, 0.01]  # its label is 0
+    oof /= oof.sum(axis=1, keepdims=True)
+    margins = np.where(rows < 10, -2.0, 3.0) + 0.5 * draw.normal(size=N)
+    margins[[20, 30]] = 4.0
+    epochs = np.stack([margins, margins])[None].astype(np.float32)
+    arrays = {"oof": oof[None].astype(np.float32), "margins": epochs, "predictions": oof[None].astype(np.float32)}
+    return Signals(source.ids, arrays, "classification", source.labels, source.classes, (1, 2), 2)
+
+
+def test_wrong_labels_are_flagged_and_nothing_else(source, signals) -> None:
+    found = label_issues(source, signals)
+    row = found.ranking
+    assert np.array_equal(row["id"], source.ids)
+    assert np.flatnonzero(row["flagged"]).tolist() == list(range(10))
+    assert row["suggestion"][:10].tolist() == [source.classes[k] for k in np.arange(10) % 3]
+    assert all("not trained on it give" in words for words in row["evidence"][:10])
+    assert row["evidence"][50] == "nothing speaks against the label"
+    assert found.noise_rate is not None
+    assert found.noise_rate.low < found.noise_rate.centre < found.noise_rate.high
+    assert found.noise_rate.centre == pytest.approx(row["probability"].mean())
+
+
+def test_the_confusion_has_the_errors_where_they_were_made(source, signals) -> None:
+    confusion = label_issues(source, signals).confusion
+    assert confusion is not None
+    assert np.allclose(confusion.sum(axis=1), 1)
+    away = confusion - np.diag(np.diag(confusion))
+    assert away.argmax(axis=1).tolist() == [1, 2, 0]  # every wrong label is the next class
+
+
+def test_hard_and_ambiguous_examples_are_told_from_wrong_ones(source, signals) -> None:
+    found = label_issues(source, signals)
+    assert found.ranking["evidence"][20].startswith("hard, not wrong")
+    assert found.ranking["evidence"][30].startswith("two plausible classes, the given one and 1")
+    (claimed,) = found.findings
+    assert (claimed.kind, claimed.id, claimed.label, claimed.suggestion) == ("ambiguous", "e030", "0", "1")
+    assert not claimed.flagged
+    assert claimed.probability > 0.7
+
+
+def test_verdicts_are_final(source, signals) -> None:
+    row = label_issues(source, signals, {"e000": "refused", "e050": "confirmed"}).ranking
+    assert (row["probability"][0], row["probability"][50]) == (0.0, 1.0)
+    assert (row["flagged"][0], row["flagged"][50]) == (False, True)
+    assert (row["verdict"][0], row["verdict"][50], row["verdict"][1]) == ("refused", "confirmed", "")
+
+
+def test_the_rest_follows_the_verdicts_if_there_are_enough() -> None:
+    before = np.linspace(0.05, 0.95, 50)
+    unmarked = np.full(50, "", dtype=object)
+
+    def after(verdict: str, where: list[int]) -> np.ndarray:
+        said = unmarked.copy()
+        said[where] = verdict
+        return with_marks(before, said)[20:30]
+
+    few, many = [44, 45, 46, 47], [44, 45, 46, 47, 48, 49]
+    assert np.array_equal(after("refused", few), before[20:30])
+    assert (after("refused", many) < before[20:30] - 0.05).all()
+    assert (after("confirmed", [0, 1, 2, 3, 4, 5]) > before[20:30] + 0.05).all()
+    assert np.abs(after("confirmed", many) - before[20:30]).max() < 0.1  # the surest were sure already
+    assert (np.diff(after("refused", many)) > 0).all()
+
+
+def test_verdicts_narrow_the_noise_rate(source, signals) -> None:
+    alone = label_issues(source, signals).noise_rate
+    said = {f"e{place:03d}": "confirmed" if place < 10 else "refused" for place in range(N)}
+    known = label_issues(source, signals, said).noise_rate
+    assert alone is not None
+    assert known is not None
+    assert known.centre == pytest.approx(10 / N)
+    assert known.half_width < 1e-9 < alone.half_width
+
+
+def test_near_duplicates_with_another_label_raise_the_probability(source, signals) -> None:
+    row = label_issues(source, signals, None, {60: 0.9, 0: 0.1}).ranking
+    assert row["probability"][60] == pytest.approx(0.9)
+    assert row["flagged"][60]
+    assert row["probability"][0] > 0.5  # a weaker conflict lowers nothing
+
+
+def regression() -> tuple[Source, Signals]:
+    draw = np.random.default_rng(2)
+    x = draw.normal(size=(200, 3)).astype(np.float32)
+    expected = 100 + 10 * x[:, 0]
+    target = expected + draw.normal(size=200)
+    target[:5] += 40
+    source = wn.open((x, target), ids=[f"e{place:03d}" for place in range(200)])
+    oof = expected.astype(np.float32)[None, :, None]
+    return source, Signals(source.ids, {"oof": oof}, "regression", source.labels)
+
+
+def test_targets_far_from_their_prediction_are_flagged() -> None:
+    source, signals = regression()
+    found = target_issues(source, signals)
+    assert np.flatnonzero(found.ranking["flagged"]).tolist() == list(range(5))
+    assert found.noise_rate is not None
+    assert found.noise_rate.centre == pytest.approx(5 / 200)
+    assert "expected by a network that was not trained on it" in found.ranking["evidence"][0]
+    assert found.confusion is None
+    far = np.abs(np.asarray(source.labels) - signals.array("oof")[0, :, 0])
+    assert (np.diff(found.ranking["probability"][np.argsort(far)]) >= -1e-3).all()
+
+
+def test_verdicts_on_targets() -> None:
+    source, signals = regression()
+    row = target_issues(source, signals, {"e000": "refused", "e100": "confirmed"}).ranking
+    assert np.flatnonzero(row["flagged"]).tolist() == [1, 2, 3, 4, 100]
+
+
+def test_targets_all_predicted_exactly_are_fine() -> None:
+    source, signals = regression()
+    exact = np.asarray(source.labels, dtype=np.float32)[None, :, None]
+    found = target_issues(source, replace(signals, arrays={"oof": exact}))
+    assert not found.ranking["flagged"].any()

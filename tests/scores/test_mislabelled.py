@@ -1,0 +1,106 @@
+"""The probability that a label is wrong: planted errors come first, and it is a probability."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score
+
+import winnow as wn
+from tests.oracles import mislabelled as oracle
+from tests.signals.small import shuffled
+from winnow.engines import Local
+from winnow.scores.mislabelled import at_share, class_probabilities, label_evidence, neighbour_votes
+
+ONE = Local(workers=1)
+
+
+@pytest.fixture(scope="module")
+def flipped() -> tuple[wn.Source, np.ndarray, np.ndarray]:
+    """Digits with 5 % of the labels wrong; which, and the truth."""
+    source = wn.open("digits", limit=600)
+    truth, draw = np.asarray(source.labels), np.random.default_rng(3)
+    wrong = np.zeros(len(source), dtype=bool)
+    wrong[draw.permutation(len(source))[:30]] = True
+    given = np.where(wrong, (truth + draw.integers(1, 10, len(source))) % 10, truth)
+    return replace(source, labels=given), wrong, truth
+
+
+@pytest.fixture(scope="module")
+def seen(flipped) -> wn.Signals:
+    source, _, _ = flipped
+    found = wn.observe(source, "mlp", wn.Recipe(epochs=6, batch=16), want="oof", folds=3, engine=ONE)
+    rows = source.read(np.arange(len(source))).reshape(len(source), -1).astype(np.float32)
+    axes = {**(found.axes or {}), "embeddings": ("examples", "embedding")}
+    return replace(found, arrays={**found.arrays, "embeddings": rows}, axes=axes)
+
+
+def without(signals: wn.Signals, *names: str) -> wn.Signals:
+    return replace(signals, arrays={name: one for name, one in signals.arrays.items() if name not in names})
+
+
+@pytest.mark.parametrize(
+    ("left_out", "least"), [((), 0.9), (("embeddings",), 0.8), (("oof", "embeddings"), 0.5), (("margins",), 0.8)]
+)
+def test_planted_errors_come_first_whatever_was_recorded(flipped, seen, left_out, least) -> None:
+    found = label_evidence(without(seen, *left_out))
+    assert found.out_of_fold == ("oof" not in left_out)
+    assert average_precision_score(flipped[1], found.probability) > least
+
+
+def test_the_score_uses_what_is_there_beyond_what_it_needs(seen) -> None:
+    few = without(seen, "oof", "embeddings")
+    for signals in (seen, without(seen, "embeddings"), few):
+        assert np.allclose(wn.score("mislabelled", signals).values, label_evidence(signals).probability, atol=1e-9)
+    assert not np.allclose(wn.score("mislabelled", seen).values, wn.score("mislabelled", few).values, atol=0.05)
+
+
+def test_it_is_a_probability_whose_mean_is_the_share(seen) -> None:
+    found = label_evidence(seen)
+    assert ((found.probability >= 0) & (found.probability <= 1)).all()
+    assert found.probability.mean() == pytest.approx(found.share, abs=1e-9)
+    assert 0.02 < found.share < 0.15  # 5 % in truth
+    assert np.allclose(found.posterior().sum(axis=1), 1)
+    assert np.allclose(found.posterior()[np.arange(600), found.labels], 1 - found.probability)
+
+
+def test_the_suggestion_is_the_truth_for_most_errors_and_never_the_label(flipped, seen) -> None:
+    _, wrong, truth = flipped
+    found = label_evidence(seen)
+    assert (found.suggestion != found.labels).all()
+    assert (found.suggestion == truth)[wrong].mean() > 0.8
+    assert (found.suggestion_probability <= found.probability + 1e-12).all()
+
+
+def test_the_order_of_the_examples_plays_no_part(flipped, seen) -> None:
+    first = wn.score("mislabelled", seen)
+    mixed = wn.score("mislabelled", seen.take(shuffled(flipped[0]).ids))
+    assert np.array_equal(mixed.take(first.ids).values, first.values)
+
+
+def test_class_probabilities_are_those_that_predict_the_labels_best(seen) -> None:
+    few = seen.at(np.arange(90))
+    labels = np.asarray(few.labels)
+    near = oracle.votes(few.embeddings, labels, 10, 10)
+    assert np.allclose(neighbour_votes(few, labels, 10), near)
+    slow = oracle.joined([few.array("oof").mean(axis=0), near], labels)
+    fast = class_probabilities(few)
+    assert oracle.cost(fast, labels) <= oracle.cost(slow, labels) + 1e-3
+    assert np.abs(fast - slow).max() < 0.02
+    alone = class_probabilities(without(few, "embeddings"))
+    assert np.abs(alone - oracle.joined([few.array("oof").mean(axis=0)], labels)).max() < 0.02
+
+
+def test_without_folds_the_class_probabilities_are_what_the_training_predicts(seen) -> None:
+    assert np.allclose(class_probabilities(without(seen, "oof")), seen.array("predictions").mean(axis=0))
+
+
+def test_the_mean_is_any_share_that_is_asked_for() -> None:
+    evidence = np.random.default_rng(0).normal(size=50) * 30
+    for share in (0.002, 0.3, 0.9):
+        found = at_share(evidence, share)
+        assert found.mean() == pytest.approx(share, abs=1e-9)
+        assert (np.diff(found[np.argsort(evidence)]) >= 0).all()
+    assert np.allclose(at_share(np.zeros(5), 0.2), 0.2)
