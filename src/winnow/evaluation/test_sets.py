@@ -52,17 +52,15 @@ def exam(name: str, owner: str, source: Source, test: Any) -> Source:
         raise InputError(f"{name} of {owner} must be a Source (open it with wn.open); got {type(test).__name__}.")
     if test.labels is None:
         raise NotDefinedError(f"{name} of {owner} has no labels to measure against.")
-    if source.kind == test.kind == "text":
-        longer: Source = test.with_length(source.shape[0])
-        test = longer
+    found: Source = test.with_length(source.shape[0]) if source.kind == test.kind == "text" else test
     for what in ("task", "kind", "shape"):
-        ours, theirs = getattr(source, what), getattr(test, what)
+        ours, theirs = getattr(source, what), getattr(found, what)
         if ours != theirs:
             raise InputError(f"{what} of {name} of {owner} must be that of the training data, {ours}; got {theirs}.")
-    if test.task == "classification":
-        return test.with_classes(source.classes)
+    if found.task == "classification":
+        return found.with_classes(source.classes)
     # A single target per example may be a vector or a table with one column.
-    targets = test.labels.reshape(len(test), -1)
+    targets = np.asarray(found.labels).reshape(len(found), -1)
     wanted = 1 if source.labels is None else source.labels.reshape(len(source), -1).shape[1]
     if targets.shape[1] != wanted:
         raise InputError(f"{name} of {owner} must have {wanted} target(s) an example; got {targets.shape[1]}.")
@@ -70,7 +68,7 @@ def exam(name: str, owner: str, source: Source, test: Any) -> Source:
         raise InputError(
             f"{name} of {owner} must have targets that differ, or R2 has no meaning; one is the same throughout."
         )
-    return test
+    return found
 
 
 def overlap(source: Source, test: Source) -> int:
