@@ -19,12 +19,12 @@ from .intervals import Interval
 if TYPE_CHECKING:
     from .study import Study
 
-__all__ = ["Finding", "StudyVerdict", "finding", "is_random", "judge"]
+__all__ = ["Claim", "StudyVerdict", "claimed", "is_random", "judge"]
 
-Finding = Literal["better", "worse", "tie", "one seed", "unknown"]
+Claim = Literal["better", "worse", "tie", "one seed", "unknown"]
 
 
-def finding(gap: Interval | None) -> Finding:
+def claimed(gap: Interval | None) -> Claim:
     """What a paired difference supports."""
     if gap is None:
         return "unknown"
@@ -62,8 +62,8 @@ class StudyVerdict:
     best: str | None
     gap: Interval | None
     against: Mapping[str, Interval]
-    fewer_examples: Finding
-    less_compute: Finding
+    fewer_examples: Claim
+    less_compute: Claim
     sentence: str
 
 
@@ -79,7 +79,7 @@ def judge(study: Study, arm: str) -> StudyVerdict:
     against = {name: study.versus(arm, name) for name in (*chance, *whole) if seeds & set(study.of(name))}
     small, large, best = (_best(study, [n for n in names if n in against]) for names in (chance, whole, against))
     gap = against.get(best) if best else None
-    by_size, by_steps = (finding(against[name]) if name else "unknown" for name in (small, large))
+    by_size, by_steps = (claimed(against[name]) if name else "unknown" for name in (small, large))
     text = "Nothing that is free was trained beside it, so there is no verdict."
     if best is not None and gap is not None:
         text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
@@ -115,7 +115,7 @@ def _first(study: Study, best: str, gap: Interval) -> str:
     scale, digits, unit = (100, 1, " points") if study.metric == "accuracy" else (1, 3, "")
     size = f"{scale * abs(gap.centre):.{digits}f}{unit}"
     ends = f"95 % interval {scale * gap.low:+.{digits}f} to {scale * gap.high:+.{digits}f}"
-    found = finding(gap)
+    found = claimed(gap)
     where = f"{size} {'above' if gap.centre > 0 else 'below'} it"
     said = {
         "tie": f"not distinguishable from it ({scale * gap.centre:+.{digits}f}{unit}, {ends})",
@@ -124,7 +124,7 @@ def _first(study: Study, best: str, gap: Interval) -> str:
     return f"The best free alternative is {_named(study, best)}; the subset is {said}."
 
 
-def _purpose(by_size: Finding, by_steps: Finding) -> str:
+def _purpose(by_size: Claim, by_steps: Claim) -> str:
     """What the subset is good for, given both findings."""
     if "one seed" in (by_size, by_steps):
         return "With more seeds there will be a verdict."

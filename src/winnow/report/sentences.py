@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..artefacts import Interval, Study
-from ..artefacts.free_alternatives import Finding, finding
+from ..artefacts.free_alternatives import Claim, claimed
 from ..core.units import GAP, seconds_text
 from .metric_units import Units
 
 __all__ = [
-    "Finding",
+    "Claim",
     "against_full",
     "against_random",
     "against_same_steps",
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 
-def verdict(gap: Interval | None) -> Finding:
+def verdict(gap: Interval | None) -> Claim:
     """What a paired difference supports."""
-    return finding(gap)
+    return claimed(gap)
 
 
 def versus_random(study: Study, arm: str, test: str | None = None) -> Interval | None:
@@ -208,10 +208,10 @@ def several(study: Study, arms: Sequence[str], rows: Mapping[str, Mapping[str, A
     """
     units = Units.of(study)
     gaps = {arm: versus_random(study, arm) for arm in arms}
-    by: dict[Finding, list[str]] = {}
+    by: dict[Claim, list[str]] = {}
     for arm, gap in gaps.items():
         by.setdefault(verdict(gap), []).append(arm)
-    words: dict[Finding, str] = {
+    words: dict[Claim, str] = {
         "better": "beat random",
         "tie": "not significantly better than random",
         "worse": "worse than random",

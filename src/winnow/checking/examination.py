@@ -1,0 +1,201 @@
+"""One examination of a data set: the steps that several kinds of issues share, and their findings joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Issues, Signals, Source
+from ..artefacts.issues import Finding
+from ..artefacts.verdicts import read_marks
+from ..core import checks
+from ..core.errors import InputError
+from ..core.request import VerbRequest
+from ..core.run import Run
+from ..signals.embed import embed
+from ..signals.observe import observe
+from .check_parameters import KINDS, is_network
+from .class_findings import class_findings
+from .columns import columns, drift
+from .duplicates import DuplicateGroups, duplicates
+from .label_issues import LabelIssues, label_issues, target_issues
+from .leaks import leaks
+from .neighbour_rows import neighbour_rows
+from .outliers import outliers
+from .values import values
+
+__all__ = ["Examination"]
+
+CONFLICT = 0.9  # how likely a label is wrong that most near-duplicates of an example do not have
+
+
+class Examination:
+    """One check: the data, the request, and what several kinds share, computed when it is first used."""
+
+    def __init__(self, asked: VerbRequest, test: Source | None, run: Run) -> None:
+        self.asked, self.test, self.run = asked, test, run
+        self.source: Source = asked.source
+        self.kinds = _applying(asked.kinds, self.source, test)
+
+    def issues(self, provenance: Mapping[str, Any]) -> Issues:
+        """Look for everything, and join it."""
+        source, seed = self.source, self.asked.seed
+        mine, theirs = self.rows
+        judged = self._judged() if "label" in self.kinds else None
+        found: list[Finding] = [] if judged is None else list(judged.findings)
+        looks: dict[str, Callable[[], list[Finding]]] = {
+            "class": lambda: class_findings(np.asarray(source.labels), _predicted(self.signals), source.classes),
+            "duplicate": lambda: self.groups.findings(source),
+            "outlier": lambda: outliers(source, mine, seed=seed),
+            "value": lambda: values(source),
+            "column": lambda: columns(source, seed=seed),
+            "leak": lambda: leaks(source, self._other, mine, theirs, seed=seed),
+            "drift": lambda: drift(source, self._other, mine, theirs, seed=seed),
+        }
+        for kind, look in looks.items():
+            found += look() if kind in self.kinds else []
+        found = _with_verdicts(found, self.asked.marks)
+        return Issues.of_findings(
+            found,
+            source=source.name,
+            task=source.task,
+            classes=source.classes,
+            ranking=_ranking(source, found) if judged is None else judged.ranking,
+            noise_rate=None if judged is None else judged.noise_rate,
+            confusion=None if judged is None else judged.confusion,
+            provenance=provenance,
+        )
+
+    @property
+    def _other(self) -> Source:
+        assert self.test is not None
+        return self.test
+
+    @cached_property
+    def rows(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """Embeddings of the training and test data, if any are given or can be computed."""
+        given = self.asked.embeddings
+        if given is None:
+            return None, None
+        made = self.run.step("check/embeddings", Signals, lambda: self._embedded(self.source, given))
+        mine = made.take(self.source.ids).embeddings.reshape(len(self.source), -1)
+        after = given if is_network(given) else self.asked.test_embeddings
+        if self.test is None or after is None:
+            return mine, None
+        return mine, self._embedded(self.test, after).embeddings.reshape(len(self.test), -1)
+
+    @cached_property
+    def groups(self) -> DuplicateGroups:
+        """Near-duplicates."""
+        return duplicates(self.source, self.rows[0], seed=self.asked.seed)
+
+    def _embedded(self, source: Source, given: Any) -> Signals:
+        if isinstance(given, Signals):
+            return replace(given.take(source.ids), arrays={"embeddings": given.take(source.ids).embeddings})
+        if is_network(given):
+            return embed(source, given, seed=self.asked.seed)
+        rows = checks.array("embeddings", "check", given, rows=len(source), dtype=np.float32)
+        return Signals(source.ids, {"embeddings": rows.reshape(len(source), -1)}, "unlabelled")
+
+    @cached_property
+    def signals(self) -> Signals:
+        """What labels are judged by: given, or observed in folds; with rows to find neighbours in."""
+        source, asked = self.source, self.asked
+        rows, _ = self.rows
+        if asked.signals is not None:
+            found: Signals = asked.signals.take(source.ids)
+        else:
+            head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
+            found = observe(
+                source,
+                "linear" if head else asked.model,
+                asked.recipe,
+                want=("oof",),
+                folds=min(asked.folds, len(np.unique(self.groups.group))),
+                groups=self.groups.group,
+                embeddings=rows if head else None,
+                seed=asked.seed,
+                out=self.run,
+                engine=asked.engine,
+            )
+        if "embeddings" in found or "oof" not in found or source.task != "classification":
+            return found
+        near = neighbour_rows(source, asked.seed) if rows is None else rows
+        axes = {**(found.axes or {}), "embeddings": ("examples", "embedding")}
+        return replace(found, arrays={**found.arrays, "embeddings": near}, axes=axes)
+
+    def _judged(self) -> LabelIssues:
+        marks = read_marks(self.asked.marks, "label" if self.source.task == "classification" else "target")
+        if self.source.task == "regression":
+            return target_issues(self.source, self.signals, marks)
+        return label_issues(self.source, self.signals, marks, _conflicts(self.source, self.groups))
+
+
+def _conflicts(source: Source, groups: DuplicateGroups) -> dict[int, float]:
+    """How likely the label of an example is wrong because its near-duplicates have another one, by position."""
+    found: dict[int, float] = {}
+    labels = source.labels
+    if labels is None:
+        return found
+    for members in groups.conflicts(source):
+        kinds, counts = np.unique(labels[members], return_counts=True)
+        if (counts == counts.max()).sum() > 1:
+            continue  # a tie says that one is wrong, not which: the networks decide
+        for one in members[labels[members] != kinds[counts.argmax()]].tolist():
+            found[one] = CONFLICT * float(groups.probability[one])
+    return found
+
+
+def _predicted(signals: Signals) -> NDArray[Any]:
+    name = "oof" if "oof" in signals else "predictions"
+    return np.asarray(signals.array(name).mean(axis=0))
+
+
+def _ranking(source: Source, found: list[Finding]) -> dict[str, Any]:
+    """A row for every example if labels are not judged: the surest finding if there are none, otherwise nothing."""
+    if source.task != "unlabelled":
+        words = np.full(len(source), "labels were not judged")
+        return {"id": source.ids, "probability": np.zeros(len(source)), "evidence": words}
+    sure = dict.fromkeys(source.ids.tolist(), 0.0)
+    for one in found:
+        if one.id in sure:
+            sure[one.id] = max(sure[one.id], one.probability)
+    return {"id": source.ids, "probability": np.array(list(sure.values()))}
+
+
+def _with_verdicts(found: list[Finding], marks: Any) -> list[Finding]:
+    """The findings with what a person said of them; what was refused is not flagged."""
+    if marks is None:
+        return found
+    said = {kind: read_marks(marks, kind) for kind in {one.kind for one in found}}
+    made = []
+    for one in found:
+        verdict = said[one.kind].get(str(one.id), "")
+        made.append(replace(one, verdict=verdict, flagged=one.flagged and verdict != "refused") if verdict else one)
+    return made
+
+
+def _applying(kinds: tuple[str, ...] | None, source: Source, test: Source | None) -> tuple[str, ...]:
+    """The kinds that apply to these data; raise if one was asked for that does not."""
+    labelled = source.task == "regression" or (source.task == "classification" and len(source.classes) > 1)
+    applies = {
+        "label": labelled,
+        "class": labelled and source.task == "classification",
+        "column": source.kind == "table",
+        "leak": test is not None,
+        "drift": test is not None,
+    }
+    if kinds is None:
+        return tuple(kind for kind in KINDS if applies.get(kind, True))
+    for kind in kinds:
+        if not applies.get(kind, True):
+            why = {"leak": "test data", "drift": "test data", "column": "a table"}.get(
+                kind, "labels of several classes"
+            )
+            raise InputError(f"kinds of check: {kind} needs {why}.")
+    return kinds
