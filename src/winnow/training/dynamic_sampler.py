@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,7 +155,7 @@ class DynamicSampler:
                 yield int(position)
         else:
             bounds = plan.bounds[self._given :].tolist()
-            batches = [plan.order[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+            batches = [plan.order[first:last] for first, last in pairwise(bounds)]
             rest = self._scaled(plan.order[bounds[0] :])
             weights = rest.split(np.diff(bounds).tolist())  # all at once: slices one by one cost more
             for where, weight in zip(batches, weights, strict=True):
@@ -260,7 +261,9 @@ class DynamicSampler:
         if any(part._version != version for _, part, version in self._pending):
             raise InputError(f"losses of {OWNER}.weigh must not be changed in place afterwards; they were.")
         where = np.concatenate([positions for positions, _, _ in self._pending])
-        losses = torch.cat([part for _, part, _ in self._pending]).float().cpu().numpy()  # one copy from a GPU, not one per batch
+        losses = (
+            torch.cat([part for _, part, _ in self._pending]).float().cpu().numpy()
+        )  # one copy from a GPU, not one per batch
         finite = np.isfinite(losses)
         if not finite.all():
             first = where[np.argmin(finite)]
