@@ -18,7 +18,8 @@ alone turned good candidates away.
 
 Trainings are as long as the user's, or down to half of that so that all of them together cost about as much as one
 training on everything: a quarter was seen to rank methods wrongly, and half is too short where few examples are kept.
-Test data have no part in this.
+Test data have no part in this. If examples have a time, the held-out part is the latest one for every pair; only the
+draws and the initial weights differ then.
 
 Of a very small source, too little can be held out to tell anything. Then nothing is tried: a candidate that covers the
 classes is used as it is, and for any other the subset is random.

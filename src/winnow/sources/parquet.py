@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
+        **tables.beside(schema, layout, asked, partial(_column, shards), owner),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:
