@@ -111,7 +111,7 @@ class Examination:
         if asked.signals is not None:
             found: Signals = asked.signals.take(source.ids)
         else:
-            units = np.unique(joined_groups(self.groups.group, source.groups)).size
+            units = len(set(np.asarray(joined_groups(self.groups.group, source.groups)).tolist()))
             head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
             found = observe(
                 source,

@@ -81,15 +81,15 @@ def overlap(source: Source, test: Source) -> int:
 def related(source: Source, test: Source) -> dict[str, int]:
     """Count test examples whose group is also in the training data, and those no later than the last training example.
 
-    Only what both have is counted.
+    Only what both have is counted, and times only if both are dates or both are numbers.
     """
     found: dict[str, int] = {}
     if source.groups is not None and test.groups is not None:
         # compared as words, because a column may hold numbers in one file and text in another
         found["groups"] = int(np.isin(test.groups.astype(np.str_), source.groups.astype(np.str_)).sum())
-    if source.times is not None and test.times is not None:
-        if (source.times.dtype.kind == "M") == (test.times.dtype.kind == "M"):  # both dates, or both numbers
-            found["times"] = int((test.times <= source.times.max()).sum())
+    ours, theirs = source.times, test.times
+    if ours is not None and theirs is not None and (ours.dtype.kind == "M") == (theirs.dtype.kind == "M"):
+        found["times"] = int((theirs <= ours.max()).sum())
     return found
 
 

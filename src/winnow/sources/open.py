@@ -187,8 +187,8 @@ def open(  # the name is the public promise
         The column of a table that holds the text, or a pair of columns, whose texts are joined by a separator. If not
         given, a table whose only feature is a column of strings is text.
     group
-        The column (tables) or key (npz) whose equal values belong together, such as a patient, or one value per example.
-        It is no feature. Held-out parts and folds keep a group on one side.
+        The column (tables) or key (npz) whose equal values belong together, such as a patient; or one value per
+        example. It is no feature. Held-out parts and folds keep a group on one side.
     time
         The column or key with the time of each example, as a number or a date in ISO 8601, or one value per example. It
         is no feature. What is held out is then the latest part, and folds are blocks of time.
