@@ -1,4 +1,7 @@
-"""The quality of one trained model on each test example, packed: one bit per example if they are right or wrong."""
+"""The quality of one trained model on each test example, packed: one bit per example if they are right or wrong.
+
+Class numbers, of labels or predictions, take one byte each, or as many as they need.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["packed", "packed_classes", "unpacked", "unpacked_classes"]
 
 
 def packed(values: Sequence[float], *, binary: bool) -> bytes | None:
@@ -38,3 +41,19 @@ def unpacked(marks: bytes, *, binary: bool) -> NDArray[np.float64]:
         return np.frombuffer(marks, dtype="<f4").astype(np.float64)
     count = int(np.frombuffer(marks[:4], dtype="<u4")[0])
     return np.unpackbits(np.frombuffer(marks[4:], dtype=np.uint8), count=count).astype(np.float64)
+
+
+def packed_classes(values: Sequence[int] | NDArray[np.integer]) -> bytes:
+    """Pack class numbers; the first byte says how many bytes each takes.
+
+    >>> unpacked_classes(packed_classes([3, 0, 300])).tolist()
+    [3, 0, 300]
+    """
+    found = np.asarray(values)
+    width = next(size for size in (1, 2, 4) if found.size == 0 or int(found.max()) < 256**size)
+    return bytes([width]) + found.astype(f"<u{width}").tobytes()
+
+
+def unpacked_classes(packed: bytes) -> NDArray[np.int64]:
+    """Return what `packed_classes` packed."""
+    return np.frombuffer(packed[1:], dtype=f"<u{packed[0]}").astype(np.int64)

@@ -37,10 +37,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .class_metrics import by_class
+
 __all__ = ["Interval", "crossed", "difference", "holm", "mean", "paired"]
 
 TOGETHER = 3.0  # how much higher the odds of the draw are in the variance of means than in that of single examples
 RANGE = {"values": (-math.inf, math.inf), "shares": (0.0, 1.0), "differences": (-1.0, 1.0), "r2": (-math.inf, 1.0)}
+ADDED = {"shares": (1.0, 1.0, 0.0, 0.0), "differences": (1.0, -1.0)}  # examples, see `crossed`
 Matrix = NDArray[np.float64]
 
 
@@ -134,6 +137,7 @@ def crossed(
     luck: float = 0.0,
     counted: Literal["values", "shares", "differences", "r2"] = "values",
     about: str = "",
+    classes: NDArray[np.integer] | None = None,
 ) -> Interval:
     """Mean of values given by seed and test example, with an interval for other seeds and other test examples.
 
@@ -152,6 +156,8 @@ def crossed(
         on all is not taken for certainty.
     about
         What the interval is about, in words.
+    classes
+        The classes of the examples, if the mean is that over classes of the class means (`class_metrics`).
 
     Returns
     -------
@@ -164,14 +170,15 @@ def crossed(
     """
     q = np.asarray(values, dtype=np.float64)
     seeds, examples = q.shape
+    added, extra = ADDED.get(counted, ()), 0.0
+    if classes is not None:
+        (q, extra), added = by_class(q, classes, added), ()
     centre = float(q.mean())
     if seeds < 2:
         return Interval(centre, math.nan, math.nan, seeds, about=about)
-    by_example = q.mean(0)
-    if counted in ("shares", "differences"):
-        by_example = np.append(by_example, [1.0, 1.0, 0.0, 0.0] if counted == "shares" else [1.0, -1.0])
+    by_example = np.append(q.mean(0), added)
     of_seeds = _between_seeds(q) / seeds + luck
-    of_examples = float(by_example.var(ddof=1)) / examples if examples > 1 else 0.0
+    of_examples = (float(by_example.var(ddof=1)) + extra) / examples if examples > 1 else 0.0
     least, most = RANGE[counted]
     return _around(centre, seeds, math.sqrt(of_seeds), math.sqrt(of_examples), confidence, least, most, about)
 
@@ -184,6 +191,7 @@ def paired(
     fixed: Literal["ours", "theirs"] | None = None,
     binary: bool = True,
     about: str = "",
+    classes: NDArray[np.integer] | None = None,
 ) -> Interval:
     """Mean difference `ours - theirs`, paired by seed and by test example.
 
@@ -197,15 +205,20 @@ def paired(
         Which arm is one subset for all seeds while the other is drawn anew with each; its luck is then added. None if
         both are drawn anew, or if the claim is about these very subsets.
     binary
-        Whether examples are right or wrong.
+        Whether examples are right or wrong, or have other marks of a metric between 0 and 1.
     about
         What the interval is about, in words.
+    classes
+        As in `crossed`.
     """
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
-    luck = 0.0
+    counted: Literal["differences", "values"] = "differences" if binary else "values"
+    gap, luck = a - b, 0.0
+    if classes is not None:
+        a, b = (by_class(one, classes, ())[0] for one in (a, b))
     if fixed is not None and a.shape[0] > 1:
         luck = luck_of_draw(a, b) if fixed == "ours" else luck_of_draw(b, a)
-    return crossed(a - b, confidence, luck=luck, counted="differences" if binary else "values", about=about)
+    return crossed(gap, confidence, luck=luck, counted=counted, about=about, classes=classes)
 
 
 def luck_of_draw(fixed: Matrix, redrawn: Matrix) -> float:

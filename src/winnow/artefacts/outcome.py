@@ -26,13 +26,17 @@ class Outcome:
     loss
         Mean loss on the test set.
     per_class
-        The metric per class, NaN for a class that the test set lacks; empty for regression.
+        Accuracy per class, NaN for a class that the test set lacks; empty for regression.
     iterations
         Optimiser steps taken.
     seconds
         Seconds of training, without testing.
     marks
-        The metric's part of each test example, as `example_marks` packs it; None if it was not kept.
+        Whether each test example is right, or its part of R2, as `example_marks` packs it; None if it was not kept.
+    accuracy, balanced_accuracy, macro_f1, auroc
+        Metrics of classification, whichever the study's own is; None or NaN if unknown.
+    predicted, placements
+        The predicted class of each test example, and its mark in AUROC (`class_metrics`), packed; None if not kept.
     """
 
     arm: str
@@ -44,6 +48,12 @@ class Outcome:
     iterations: int
     seconds: float
     marks: bytes | None = None
+    accuracy: float | None = None
+    balanced_accuracy: float | None = None
+    macro_f1: float | None = None
+    auroc: float | None = None
+    predicted: bytes | None = None
+    placements: bytes | None = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.rank_correlation import rank_correlation
 from ..core.serialiser import Saved
+from .class_metrics import in_percent
 from .intervals import Interval, difference, mean
 from .notebook_view import Shown
 from .provenance import Provenance
@@ -193,7 +194,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
 
     def summary(self) -> Table:
         """A short table to read: half of the 95 % interval after ±, regret in points if the metric is accuracy."""
-        scale = 100 if self._first.metric == "accuracy" else 1
+        scale = 100 if in_percent(self._first.metric) else 1
         rows = []
         for row in self.table():
             ceiling = row["arm"] == self.full

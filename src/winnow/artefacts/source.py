@@ -69,6 +69,11 @@ class Source(Shown):
         that computes it on first use.
     read_texts
         For text: returns the strings at an array of positions, as an array of objects.
+    groups
+        One number or word per example; examples with the same one belong together, such as the rows of one patient, and
+        are never on both sides of a split. None if every example stands alone.
+    times
+        One number or date per example; what is held out is then the latest part. None if time has no meaning.
 
     Raises
     ------
@@ -101,10 +106,17 @@ class Source(Shown):
     origin: Mapping[str, Any] = field(default_factory=dict)
     seal: str | Callable[[], str] = ""
     read_texts: Read | None = None
+    groups: NDArray[Any] | None = None
+    times: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         owner = f"source {self.name!r}"
         checks.integer("size", owner, self.size, low=1)
+        for word in ("groups", "times"):
+            if (given := getattr(self, word)) is not None:
+                if np.shape(given) != (self.size,):
+                    raise InputError(f"{word} of {owner} must have {self.size} entries; got shape {np.shape(given)}.")
+                object.__setattr__(self, word, checks.frozen(np.asarray(given)))
         checks.choice("task", owner, self.task, TASKS)
         checks.choice("kind", owner, self.kind, KINDS)
         if self.kind == "text" and self.read_texts is None:
@@ -169,6 +181,11 @@ class Source(Shown):
             self.task,
             list(self.shape),
             self.seal() if callable(self.seal) else self.seal,
+            *(
+                [word, fingerprint("\n".join(map(str, values[self.order].tolist())).encode())]
+                for word, values in (("groups", self.groups), ("times", self.times))
+                if values is not None
+            ),
         )
 
     def positions(self, ids: ArrayLike) -> NDArray[np.int64]:
@@ -238,6 +255,8 @@ class Source(Shown):
             read_texts=None if self.read_texts is None else _Reindexed(self.read_texts, where),
             size=int(where.size),
             labels=None if self.labels is None else self.labels[where],
+            groups=None if self.groups is None else self.groups[where],
+            times=None if self.times is None else self.times[where],
             make_ids=self.ids[where],
         )
 
@@ -272,8 +291,10 @@ class Source(Shown):
         return class_table(self.labels, self.classes, None if self.classes else self.labels)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per example: `id`, `label` if there is one, and the columns of a table or the text."""
+        """One row per example: `id`, `label`, `group` and `time` if there are any, and the columns or the text."""
         columns: dict[str, Any] = {"id": self.ids, **label_columns(self.labels, self.classes)}
+        beside = {"group": self.groups, "time": self.times}
+        columns |= {word: values for word, values in beside.items() if values is not None}
         if self.kind == "table":
             values = self.read(np.arange(self.size))
             names = self.columns or tuple(f"column_{k}" for k in range(values.shape[1]))

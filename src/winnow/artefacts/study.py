@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,8 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from .example_marks import unpacked
+from .class_metrics import BESIDE, CLASSIFIED, METRICS, WORDS, f1_marks, in_percent
+from .example_marks import unpacked, unpacked_classes
 from .free_alternatives import StudyVerdict, judge
 from .intervals import Interval, crossed, difference, mean, paired
 from .notebook_view import Shown
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Arm", "Outcome", "Study"]
 
 BOTH = "for other seeds and other test examples"
+RESAMPLED = "for other draws of nine tenths of the training set and other test examples"
 SEEDS = "for other seeds on this test set only, because marks of single test examples were not kept"
 
 
@@ -39,7 +41,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     Parameters
     ----------
     metric
-        `accuracy` or `r2`; higher is better.
+        What conclusions are based on: `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc` or `r2`; higher is better.
     arms
         The training sets, full and random included.
     outcomes
@@ -52,6 +54,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
     provenance
         Where it came from.
+    test_labels
+        The class of each example of each test set, packed and in hexadecimal digits; None if they were not kept.
 
     Raises
     ------
@@ -80,16 +84,17 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     'report.html'
     """
 
-    metric: Literal["accuracy", "r2"]
+    metric: str
     arms: tuple[Arm, ...]
     outcomes: tuple[Outcome, ...]
     tests: tuple[str, ...]
     classes: tuple[str, ...] = ()
     match_iterations: float = 0.0
     provenance: Provenance = field(default_factory=dict)
+    test_labels: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        checks.choice("metric", "study", self.metric, ("accuracy", "r2"))
+        checks.choice("metric", "study", self.metric, METRICS)
         names = [arm.name for arm in self.arms]
         if len(set(names)) != len(names):
             raise InputError(f"arms of a study must have different names; got {names}.")
@@ -123,18 +128,36 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         found = {o.seed: o for o in self.outcomes if o.arm == arm and o.test == where}
         return dict(sorted(found.items()))
 
-    def interval(self, arm: str, test: str | None = None) -> Interval:
-        """Mean of the metric with its 95 % interval, for other seeds and other test examples (`intervals`).
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of all metrics that were measured, the study's own first."""
+        others = [word for word in CLASSIFIED if self.metric in CLASSIFIED and word != self.metric]
+        known = [w for w in others if self.outcomes and all(_known(o, w) for o in self.outcomes)]
+        return (self.metric, *known)
+
+    def interval(self, arm: str, test: str | None = None, metric: str | None = None) -> Interval:
+        """Mean of a metric with its 95 % interval, for other seeds and other test examples (`intervals`).
 
         Without the marks of single test examples, as in studies of earlier versions, it is for other seeds only.
-        """
-        done = list(self.of(arm, test).values())
-        marks, right = self._marks(done), self.metric == "accuracy"
-        if marks is None:
-            return replace(mean([o.value for o in done]).within(*((0, 1) if right else (-math.inf, 1))), about=SEEDS)
-        return crossed(marks, counted="shares" if right else "r2", about=BOTH)
 
-    def versus(self, arm: str, other: str, test: str | None = None) -> Interval:
+        Parameters
+        ----------
+        arm
+            Name of an arm.
+        test
+            Name of the test set; the first one if not given.
+        metric
+            One of `metrics`; the study's own if not given.
+        """
+        word, done = self._asked(metric), list(self.of(arm, test).values())
+        marks, shares = self._marks(done, word), word != "r2"
+        if marks is None:
+            values = [self._value(o, word) for o in done]
+            return replace(mean(values).within(*((0, 1) if shares else (-math.inf, 1))), about=SEEDS)
+        counted: Literal["shares", "r2"] = "shares" if shares else "r2"
+        return crossed(marks, counted=counted, about=self._about, classes=self._strata(done, word))
+
+    def versus(self, arm: str, other: str, test: str | None = None, metric: str | None = None) -> Interval:
         """Mean of `arm - other`, paired by seed and test example, with its 95 % interval.
 
         Parameters
@@ -144,6 +167,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             the luck of the fixed one, and is about its way of choosing; otherwise about these very subsets.
         test
             Name of the test set; the first one if not given.
+        metric
+            One of `metrics`; the study's own if not given.
 
         Returns
         -------
@@ -159,15 +184,16 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         shared = sorted(set(ours) & set(theirs))
         if not shared:
             raise InputError(f"arms {arm!r} and {other!r} share no seed.")
-        right = self.metric == "accuracy"
+        word = self._asked(metric)
         a, b = ([found[s] for s in shared] for found in (ours, theirs))
-        marks = self._marks([*a, *b])
+        marks, shares = self._marks([*a, *b], word), word != "r2"
         if marks is None:
-            found = difference([o.value for o in a], [o.value for o in b])
-            return replace(found.within(-1, 1) if right else found, about=SEEDS)
+            found = difference([self._value(o, word) for o in a], [self._value(o, word) for o in b])
+            return replace(found.within(-1, 1) if shares else found, about=SEEDS)
         fixed = self._fixed(arm, other)
-        about = f"{'this way of choosing' if fixed else 'these training sets'}; {BOTH}"
-        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=right, about=about)
+        about = f"{'this way of choosing' if fixed else 'these training sets'}; {self._about}"
+        strata = self._strata(a, word)
+        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=shares, about=about, classes=strata)
 
     def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
@@ -197,13 +223,42 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         still: Literal["ours", "theirs"] = "theirs" if a.drawn_anew else "ours"
         return still if (b if a.drawn_anew else a).kind == "subset" else None  # everything is not a draw
 
-    def _marks(self, done: Sequence[Outcome]) -> NDArray[np.float64] | None:
-        """Marks of single test examples, outcomes x examples; None unless all have them."""
-        rows = [unpacked(o.marks, binary=self.metric == "accuracy") for o in done if o.marks]
+    @property
+    def resampled(self) -> bool:
+        """Whether each training left out a random tenth of its examples, as for an estimator with several seeds."""
+        return bool(self.provenance.get("parameters", {}).get("resampled"))
+
+    @property
+    def _about(self) -> str:
+        return RESAMPLED if self.resampled else BOTH
+
+    def _asked(self, metric: str | None) -> str:
+        return self.metric if metric is None else checks.choice("metric", "study", metric, self.metrics)
+
+    def _value(self, outcome: Outcome, metric: str) -> float:
+        return outcome.value if metric == self.metric else float(getattr(outcome, metric))
+
+    def _strata(self, done: Sequence[Outcome], metric: str) -> NDArray[np.int64] | None:
+        """The classes of the test examples, for a metric that is a mean over classes; None for the others."""
+        if metric not in BESIDE or self.test_labels is None:
+            return None
+        return unpacked_classes(bytes.fromhex(self.test_labels[done[0].test]))
+
+    def _marks(self, done: Sequence[Outcome], metric: str) -> NDArray[np.float64] | None:
+        """Marks of single test examples in a metric, outcomes x examples; None unless all have them."""
+        labels = self._strata(done, metric)
+        if metric in BESIDE and labels is None:
+            return None
+        held = [{"macro_f1": o.predicted, "auroc": o.placements}.get(metric, o.marks) for o in done]
+        packed = [one for one in held if one]
+        if metric == "macro_f1" and labels is not None:
+            rows = [f1_marks(unpacked_classes(one), labels, len(self.classes)) for one in packed]
+        else:
+            rows = [unpacked(one, binary=metric in ("accuracy", "balanced_accuracy")) for one in packed]
         return np.stack(rows) if len(rows) == len(done) and len({row.size for row in rows}) == 1 else None
 
     def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
-        """The metric per class, mean over seeds; NaN for a class that the test set lacks."""
+        """Accuracy per class, mean over seeds; NaN for a class that the test set lacks."""
         return tuple(
             float(np.mean(column)) for column in zip(*(o.per_class for o in self.of(arm, test).values()), strict=True)
         )
@@ -221,7 +276,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±, or with
             its ends in brackets where the possible range cuts it short.
         """
-        scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
+        scale, digits = (100, 1) if in_percent(self.metric) else (1, 3)
 
         def shown(found: Interval | None, sign: str = "") -> str:
             if found is None:
@@ -241,7 +296,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
-                    f"{self.metric}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
+                    f"{self._word}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
                     "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
                     "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
@@ -257,7 +312,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         -------
         Table
             One row per arm and test set: the metric, paired differences to random, to everything at the
-            same steps and to full, and seconds.
+            same steps and to full, the other metrics with their intervals, and seconds.
         """
         rows = []
         for test in self.tests:
@@ -276,6 +331,9 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row |= self._against("full", arm.name, full.name if full and arm.kind != "full" else None, test)
                 per_class = self.per_class(arm.name, test)
                 worst = min((v for v in per_class if not math.isnan(v)), default=math.nan)
+                for word in self.metrics[1:]:
+                    other = self.interval(arm.name, test, word)
+                    row |= {word: other.centre, f"{word}_low": other.low, f"{word}_high": other.high}
                 row |= {
                     "worst_class": worst,
                     "seeds": got.runs,
@@ -284,6 +342,11 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 }
                 rows.append(row)
         return Table(tuple(rows))
+
+    @property
+    def _word(self) -> str:
+        """The metric as tables call it."""
+        return self.metric if self.metric == "r2" else WORDS[self.metric]
 
     def _same_steps(self, arm: Arm, test: str) -> str | None:
         """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
@@ -304,9 +367,10 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         """One row per trained model and test set, with one column per class for its metric."""
         rows = []
         for one in self.outcomes:
-            row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
+            row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value}
+            row |= {word: self._value(one, word) for word in self.metrics[1:]} | {"loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
-            row |= {f"{self.metric} of {name}": value for name, value in classes}
+            row |= {f"accuracy of {name}": value for name, value in classes}
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
         return data_frame(rows)
 
@@ -334,3 +398,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         from ..report import write_study_report
 
         return write_study_report(self, path)
+
+
+def _known(outcome: Outcome, metric: str) -> bool:
+    found = getattr(outcome, metric)
+    return found is not None and not math.isnan(found)

@@ -18,6 +18,7 @@ from ..core.errors import InputError
 from ..core.request import VerbRequest
 from ..core.run import Run
 from ..signals.embed import embed
+from ..signals.folds import joined_groups
 from ..signals.observe import observe
 from .check_parameters import KINDS, is_network
 from .class_findings import class_findings
@@ -110,13 +111,14 @@ class Examination:
         if asked.signals is not None:
             found: Signals = asked.signals.take(source.ids)
         else:
+            units = len(set(np.asarray(joined_groups(self.groups.group, source.groups)).tolist()))
             head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
             found = observe(
                 source,
                 "linear" if head else asked.model,
                 asked.recipe,
                 want=("oof",),
-                folds=min(asked.folds, len(np.unique(self.groups.group))),
+                folds=max(2, min(asked.folds, units)),
                 groups=self.groups.group,
                 embeddings=rows if head else None,
                 seed=asked.seed,

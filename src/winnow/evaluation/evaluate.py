@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import torch
 
 from ..artefacts import Outcome, Source, Study, Subset, record
-from ..artefacts.example_marks import packed
+from ..artefacts.class_metrics import CLASSIFIED, METRICS, metric_of
+from ..artefacts.example_marks import packed, packed_classes
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
-from ..artefacts.training_result import Result
+from ..artefacts.training_result import Marks, Result
 from ..core.errors import InputError
 from ..core.request import Retrainings, RunDirectory, Seed, choice, flag, request
 from ..core.run import Run
@@ -31,13 +33,18 @@ from ..training.estimators import check as check_estimator
 from ..training.recipe import How, MatchIterations
 from .arms import PlannedArm, plan
 from .frozen_features import featured
+from .resample import LEFT_OUT
 from .retrain import Protocol, retrain_all
 from .soft_arms import check_soft, with_soft
 from .test_sets import exams, trainable, with_overlap
 
-__all__ = ["Repeated", "evaluate"]
+__all__ = ["Metric", "Repeated", "evaluate"]
 
 Weighting = Annotated[str, choice("Multiply losses by the weights of a subset, or draw examples by weight", WEIGHTINGS)]
+Metric = Annotated[
+    str | None,
+    choice("What conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
+]
 Repeated = Annotated[bool, flag("Also train on a random subset that is drawn anew for each epoch.")]
 Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
 
@@ -52,6 +59,7 @@ def evaluate(
     seeds: Retrainings = 5,
     match_iterations: MatchIterations = 0.0,
     weighting: Weighting = "loss",
+    metric: Metric = None,
     soft: SoftLabels | None = None,
     random: bool = True,
     full: bool = True,
@@ -83,7 +91,8 @@ def evaluate(
         Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,
         or a scikit-learn estimator, of which each training fits a copy with its `random_state` set by the seed. An
         estimator has neither recipe nor iterations, gets weights as `sample_weight`, and is fitted to labels even if a
-        subset has soft targets. `wn.models.Frozen(backbone)`
+        subset has soft targets; with several seeds, each fit leaves out a random tenth of its examples, so that the
+        interval is not empty where the seed changes nothing. `sklearn:NAME` names one. `wn.models.Frozen(backbone)`
         trains a linear head on the backbone's features, which are computed once for all arms and standardised by each
         arm's own examples.
     recipe
@@ -96,6 +105,10 @@ def evaluate(
         How the weights of a weighted subset are used: `loss` multiplies losses by the weights over their mean, `draw`
         draws examples by weight, as many per epoch as there are examples. Steps and learning rates are the same; a
         subset without weights is trained the same either way.
+    metric
+        What conclusions and the verdict are based on: `accuracy`, `balanced_accuracy`, `macro_f1` or `auroc` (area
+        under the ROC curve, each class against the others), the last three for classes of different sizes; accuracy
+        (R2 for regression) if not given. All are measured and in `study.table()`, whichever is asked for.
     soft
         Class probabilities, or predictions of a regression, to train on beside or instead of labels
         (`wn.relabel.soft_labels`), for all examples. Each random subset, each subset without targets of its own, and
@@ -156,6 +169,7 @@ def evaluate(
     tests = exams("evaluate", source, test_sets(asked))
     how, runner = asked.recipe, asked.engine
     numbers = seeds_from("evaluate", seeds)
+    model, word = asked.model, metric_of(source.task, asked.metric, "evaluate")
     if costs is not None and not isinstance(costs, Mapping):
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
@@ -180,6 +194,7 @@ def evaluate(
         "recipe": None if fits else how.settings(),
         "seeds": numbers,
         **({} if soft is None else {"soft": soft.fingerprint}),
+        **({"resampled": LEFT_OUT} if fits and len(numbers) > 1 else {}),
     }
     prints = {name: found.fingerprint for name, found in tests.items()}
     names = [planned.arm.name for planned in arms]
@@ -194,13 +209,16 @@ def evaluate(
             keep_examples=True,
             weighting=weighting,
             soft=soft,
+            metric=word,
+            resampled=fits and len(numbers) > 1,
         )
         trainings = [planned.training(number) for number in numbers for planned in arms]
         results = retrain_all(run, runner, protocol, trainings, "training")
         done = {(t.arm, t.seed): result for t, result in zip(trainings, results, strict=True)}
         provenance = _provenance(source, tests, arms, settings, protocol)
         made_from = with_overlap(run, provenance, source, tests)
-        study = study_of(source, tests, [p.arm for p in arms], numbers, done, float(match_iterations), made_from)
+        made = [p.arm for p in arms]
+        study = study_of(source, tests, made, numbers, done, float(match_iterations), made_from, word)
         return run.put("study", study, 0.0, key=provenance)
 
 
@@ -208,8 +226,6 @@ def _learned(
     source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
 ) -> tuple[Source, dict[str, Source], Any]:
     """Return the training data, test data and model: a linear model on features if the network is frozen."""
-    if is_estimator(model):
-        return source, tests, model
     if not isinstance(model, Frozen):
         return source, tests, network_of(source, model)
     if recipe.augment:
@@ -219,8 +235,14 @@ def _learned(
 
 
 def network_of(source: Source, model: Any) -> Any:
-    """Return the model with `auto` resolved, built once so that one that does not fit raises before any training."""
-    network = choose(source.shape, source.kind, source.outputs) if model == "auto" else model
+    """Return the model with `auto` resolved, built once so that one that does not fit raises before any training.
+
+    An estimator is returned as it is.
+    """
+    if is_estimator(model):
+        return model
+    auto = isinstance(model, str) and model == "auto"
+    network = choose(source.shape, source.kind, source.outputs) if auto else model
     build(network, classes=source.outputs, shape=source.shape, kind=source.kind)
     return network
 
@@ -233,9 +255,11 @@ def study_of(
     done: Mapping[tuple[str, int], Result],
     match_iterations: float,
     provenance: dict[str, Any],
+    metric: str | None = None,
 ) -> Study:
     """Make the study from finished trainings, given by arm and seed."""
     outcomes = []
+    word, classified = metric_of(source.task, metric, "evaluate"), source.task == "classification"
     for arm in arms:
         for number in seeds:
             result = done[arm.name, number]
@@ -245,23 +269,38 @@ def study_of(
                         arm.name,
                         number,
                         name,
-                        marks.value,
+                        marks.of(word),
                         marks.loss,
                         marks.per_class,
                         result.iterations,
                         result.seconds,
-                        packed(marks.examples, binary=source.task == "classification"),
+                        packed(marks.examples, binary=classified),
+                        **(_beside(marks) if classified else {}),
                     )
                 )
     return Study(
-        metric="accuracy" if source.task == "classification" else "r2",
+        metric=word,
         arms=tuple(arms),
         outcomes=tuple(outcomes),
         tests=tuple(tests),
         classes=source.classes,
         match_iterations=match_iterations,
         provenance=provenance,
+        test_labels={name: _packed_labels(test) for name, test in tests.items()} if classified else None,
     )
+
+
+def _beside(marks: Marks) -> dict[str, Any]:
+    """The metrics of classification, and what their intervals need."""
+    return {
+        **{word: marks.of(word) for word in CLASSIFIED},
+        "predicted": None if marks.predicted is None else packed_classes(marks.predicted),
+        "placements": None if marks.placements is None else packed(marks.placements, binary=False),
+    }
+
+
+def _packed_labels(test: Source) -> str:
+    return packed_classes(np.asarray(test.labels)[test.order]).hex()
 
 
 def _provenance(

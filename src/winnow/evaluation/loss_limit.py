@@ -24,6 +24,9 @@ that the share lost is q + U, and rho the part of the variance that all seeds ha
 
 U is then on both sides, and found by iteration from above. E vanishes if many are lost and gained. For regression
 E = 0.
+
+A metric that is a mean over classes (`class_metrics`) is limited in the same way, from marks rewritten so that their
+mean is the metric. There one example gained and one lost are added to each class instead of E.
 """
 
 from __future__ import annotations
@@ -34,6 +37,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..artefacts.class_metrics import by_class
+from ..artefacts.intervals import ADDED
 
 __all__ = ["PairedLoss"]
 
@@ -66,7 +72,7 @@ class PairedLoss:
     gained: float | None = None
 
     @classmethod
-    def of(cls, differences: NDArray[np.float64], *, binary: bool) -> Self:
+    def of(cls, differences: NDArray[np.float64], *, binary: bool, classes: NDArray[np.integer] | None = None) -> Self:
         """Return the loss of differences given as seeds x examples.
 
         Parameters
@@ -75,7 +81,12 @@ class PairedLoss:
             What each example loses under each seed; at least 2 x 2.
         binary
             Whether examples are right or wrong, so that differences are -1, 0 or 1.
+        classes
+            The classes of the examples, if the metric is a mean over classes.
         """
+        extra = 0.0
+        if classes is not None:
+            (differences, extra), binary = by_class(differences, classes, ADDED["differences"]), False
         seeds, examples = differences.shape
         by_seed, by_example, centre = differences.mean(1), differences.mean(0), differences.mean()
         rest = np.square(differences - by_seed[:, None] - by_example + centre).sum() / ((seeds - 1) * (examples - 1))
@@ -84,7 +95,7 @@ class PairedLoss:
             seeds,
             examples,
             float(by_seed.var(ddof=1)),
-            float(by_example.var(ddof=1)),
+            float(by_example.var(ddof=1)) + extra,
             float(rest),
             float((differences > 0).mean()) if binary else None,
             float((differences < 0).mean()) if binary else None,

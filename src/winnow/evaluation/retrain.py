@@ -8,7 +8,8 @@ Each test example gets a quality q_i: 1 if the prediction is right and 0 if it i
 
     q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
 
-with the variance over the test set. The metric, accuracy or R2, is in both cases the mean of q_i.
+with the variance over the test set. Accuracy and R2 are the mean of q_i. Balanced accuracy, macro F1 and AUROC are
+measured beside accuracy (`class_metrics`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
+from ..artefacts.class_metrics import BESIDE, auroc_marks, class_mean, f1_marks
+from ..artefacts.labelled_logits import log_softmax
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.training_result import Marks, Result
 from ..core.errors import DataError, DivergedError, InputError
@@ -36,6 +39,7 @@ from ..models.identity import describe as describe_model
 from ..models.identity import is_estimator
 from ..training import Feed, Recipe, Scaling, hold, predict, train
 from ..training.estimators import fitted
+from .resample import resampled
 
 __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
 
@@ -67,6 +71,11 @@ class Protocol:
         How weights of a subset are used: `loss` or `draw`.
     soft
         Class probabilities or predictions, for the trainings that use them beside or instead of labels.
+    metric
+        What the comparison is about. Every metric is measured; one that earlier versions did not measure is part of the
+        key, so that their trainings are not taken for new ones.
+    resampled
+        Whether each training of an estimator leaves out a random tenth of its examples (`resample`).
     """
 
     source: Source
@@ -79,6 +88,8 @@ class Protocol:
     keep_examples: bool = False
     weighting: str = "loss"
     soft: SoftLabels | None = None
+    metric: str = "accuracy"
+    resampled: bool = False
 
     def steps(self, size: int) -> int:
         """Return the optimiser steps of a training on that many examples; an estimator has none."""
@@ -112,6 +123,10 @@ class Protocol:
             key.append(["repeated", training.steps_of])
         if subset.weighted:  # without weights, weighting has no effect
             key.append(self.weighting)
+        if self.resampled:
+            key.append("resampled")
+        if self.metric in BESIDE:
+            key.append("metrics beside accuracy")
         if training.soft is None or self.soft is None:
             return key  # targets of the subset itself are in its fingerprint
         return [*key, "soft", self.soft.fingerprint, *([] if training.soft == self.soft.weight else [training.soft])]
@@ -172,6 +187,8 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
     """Train one new model and measure it."""
     protocol, training = item
     source, subset = protocol.source, training.subset
+    if protocol.resampled:
+        subset = resampled(subset, source, seed_number(protocol.seed, protocol.purpose, "resample", training.seed))
     weights = subset.weights if subset.weighted else None
     part = hold(source.at(subset.indices(source)))
     feed = Feed(part, Scaling.of(part, weights))  # canonical: both the feed and the subset are sorted by id
@@ -231,19 +248,36 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
         raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
     wanted = labels[exam.order]
     if exam.source.task == "classification":
-        quality = (output.argmax(1) == wanted).astype(np.float64)
-        shifted = output - output.max(1, keepdims=True)
-        losses = np.log(np.exp(shifted).sum(1)) - shifted[np.arange(wanted.size), wanted]
-        per_class = _by_class(quality, wanted, len(exam.source.classes))
-    else:
-        truth = wanted.reshape(wanted.shape[0], -1)
-        scaling = exam.scaling
-        squares = (output * scaling.target_std.numpy() + scaling.target_mean.numpy() - truth) ** 2
-        quality = 1 - (squares / truth.var(0)).mean(1)
-        losses = squares.mean(1)
-        per_class = ()
-    kept = quality.astype(np.int64) if exam.source.task == "classification" else quality  # 1 is shorter than 1.0
-    return Marks(float(quality.mean()), float(losses.mean()), per_class, tuple(kept.tolist()) if keep_examples else ())
+        return _classified(output, wanted, len(exam.source.classes), keep_examples)
+    truth = wanted.reshape(wanted.shape[0], -1)
+    scaling = exam.scaling
+    squares = (output * scaling.target_std.numpy() + scaling.target_mean.numpy() - truth) ** 2
+    quality = 1 - (squares / truth.var(0)).mean(1)
+    examples = tuple(quality.tolist()) if keep_examples else ()
+    return Marks(float(quality.mean()), float(squares.mean(1).mean()), (), examples)
+
+
+def _classified(
+    output: NDArray[np.float64], labels: NDArray[np.int64], classes: int, keep_examples: bool = False
+) -> Marks:
+    """The metrics of logits."""
+    predicted = output.argmax(1)
+    right = predicted == labels
+    logs = log_softmax(output)
+    losses = -logs[np.arange(labels.size), labels]
+    placed = auroc_marks(np.exp(logs), labels)
+    kept = keep_examples
+    return Marks(
+        float(right.mean()),
+        float(losses.mean()),
+        _by_class(right.astype(np.float64), labels, classes),
+        tuple(right.astype(np.int64).tolist()) if kept else (),  # 1 is shorter than 1.0
+        class_mean(right.astype(np.float64), labels),
+        class_mean(f1_marks(predicted, labels, classes), labels),
+        None if placed is None else class_mean(placed, labels),
+        tuple(predicted.tolist()) if kept else None,
+        tuple(placed.round(6).tolist()) if kept and placed is not None else None,
+    )
 
 
 def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:

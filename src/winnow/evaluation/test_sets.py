@@ -14,7 +14,7 @@ from ..core.parameter_names import of
 from ..core.run import Run
 from ..sources.content import content_keys
 
-__all__ = ["exam", "exams", "overlap", "trainable", "with_overlap"]
+__all__ = ["exam", "exams", "overlap", "related", "trainable", "with_overlap"]
 
 STRAY = 0.01  # of the test examples: more are no stray duplicates
 
@@ -78,6 +78,36 @@ def overlap(source: Source, test: Source) -> int:
     return int(np.isin(content_keys(test), content_keys(source)).sum())
 
 
+def related(source: Source, test: Source) -> dict[str, int]:
+    """Count test examples whose group is also in the training data, and those no later than the last training example.
+
+    Only what both have is counted, and times only if both are dates or both are numbers.
+    """
+    found: dict[str, int] = {}
+    if source.groups is not None and test.groups is not None:
+        # compared as words, because a column may hold numbers in one file and text in another
+        found["groups"] = int(np.isin(test.groups.astype(np.str_), source.groups.astype(np.str_)).sum())
+    ours, theirs = source.times, test.times
+    if ours is not None and theirs is not None and (ours.dtype.kind == "M") == (theirs.dtype.kind == "M"):
+        found["times"] = int((theirs <= ours.max()).sum())
+    return found
+
+
+def _warned(name: str, test: Source, found: Mapping[str, int]) -> None:
+    """Warn about a test set whose examples belong to training examples or come before them."""
+    said = {
+        "groups": "belong to a group that is also in the training data",
+        "times": "are no later than the last training example",
+    }
+    for word, count in found.items():
+        if count:
+            warnings.warn(
+                f"{count} of the {len(test)} examples of test set {name!r} {said[word]}, so what is measured on it is "
+                "not what new data will show",
+                stacklevel=4,
+            )
+
+
 def with_overlap(
     run: Run, provenance: Mapping[str, Any], source: Source, tests: Mapping[str, Source]
 ) -> dict[str, Any]:
@@ -98,4 +128,8 @@ def with_overlap(
                 "what is measured on it is not what new data will show",
                 stacklevel=3,
             )
-    return {**provenance, "parameters": {**provenance["parameters"], "overlap": shared}}
+    beside = {name: found for name, test in tests.items() if (found := related(source, test))}
+    for name, counts in beside.items():
+        _warned(name, tests[name], counts)
+    more = {"overlap": shared} | ({"related": beside} if beside else {})
+    return {**provenance, "parameters": {**provenance["parameters"], **more}}

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
+from ..artefacts.class_metrics import BESIDE, class_mean, metric_of
 from ..core import checks
 from ..core.errors import InputError
 from ..core.run import Run
@@ -78,11 +79,12 @@ def smallest_within(
     largest: float = 0.8,
     smallest: float = 0.05,
     match_iterations: float = 0.0,
+    metric: str | None = None,
     reference: str | None = None,
     seed: int = 0,
     engine: Engine | None = None,
 ) -> Search:
-    """Find the smallest fraction whose accuracy (R2 for regression) stays within a tolerance.
+    """Find the smallest fraction whose accuracy (R2 for regression, or another metric) stays within a tolerance.
 
     Parameters
     ----------
@@ -104,8 +106,8 @@ def smallest_within(
         Confidence of the claim that the loss is within the tolerance.
     largest, smallest
         The fractions where the sequence begins and ends.
-    match_iterations
-        As for `evaluate`.
+    match_iterations, metric
+        As for `evaluate`; the tolerance is about this metric.
     reference
         The source in words, for the claim.
     seed
@@ -129,11 +131,9 @@ def smallest_within(
     checks.number("largest", OWNER, largest, low=0, high=1, open_low=True, open_high=True)
     checks.number("smallest", OWNER, smallest, low=0, high=largest, open_low=True)
     checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
-    network = model
     if is_estimator(model):
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False, owner=OWNER)
-    else:
-        network = network_of(source, model)
+    network = network_of(source, model)
     protocol = Protocol(
         source,
         (measured_on,),
@@ -143,11 +143,11 @@ def smallest_within(
         seed,
         "search",
         keep_examples=True,
+        metric=metric_of(source.task, metric, OWNER),
+        resampled=is_estimator(model),
     )
     trainer = _Trainer(protocol, run, engine_of(OWNER, engine))
     stops = looks(seeds, most)
-    if is_estimator(model) and trainer.repeats(seeds):
-        stops = (seeds,)  # the seed changes nothing, so there is one look
     sequence = fractions(largest, max(smallest, 2 / len(source)))
     found, chosen = _descend(trainer, choose, sequence, stops, tolerance, confidence)
     return Search(
@@ -157,10 +157,10 @@ def smallest_within(
         sequence=sequence,
         tolerance=tolerance,
         confidence=confidence,
-        metric="accuracy" if source.task == "classification" else "r2",
+        metric=protocol.metric,
         reference=reference or f"all {len(source)} training examples",
         full_size=len(source),
-        full_value=float(trainer.full.mean()) if found else None,
+        full_value=trainer.value(trainer.full) if found else None,
         validation=len(measured_on),
         seeds=stops,
         settings={"match_iterations": float(match_iterations)},
@@ -200,7 +200,14 @@ class _Trainer:
     def __init__(self, protocol: Protocol, run: Run, engine: Engine) -> None:
         self.protocol, self._run, self._engine = protocol, run, engine
         self._full = Subset(protocol.source.ids)
-        self._held: dict[int, list[tuple[float, ...]]] = {}
+        self._held: dict[int, list[NDArray[np.float64]]] = {}
+        exam = protocol.tests[0]
+        self._labels = np.asarray(exam.labels)[exam.order]
+        self.classes = self._labels if protocol.metric in BESIDE else None
+
+    def value(self, marks: NDArray[np.float64]) -> float:
+        """The metric of marks, seeds x examples, mean over seeds."""
+        return float(marks.mean()) if self.classes is None else class_mean(marks.mean(0), self.classes)
 
     @property
     def full(self) -> NDArray[np.float64]:
@@ -218,14 +225,10 @@ class _Trainer:
             wanted += [Training(arm, one, number, folder) for number in range(len(held), count)]
         results = retrain_all(self._run, self._engine, self.protocol, wanted, f"trying {len(subset)} examples")
         for training, result in zip(wanted, results, strict=True):
-            self._held[len(training.subset)].append(result.marks[0].examples)
+            marks = result.marks[0].marks(self.protocol.metric, self._labels, len(self.protocol.source.classes))
+            self._held[len(training.subset)].append(marks)
         ours, theirs = (np.array(self._held[len(one)][:count], dtype=np.float64) for one in (self._full, subset))
         return ours, theirs
-
-    def repeats(self, count: int) -> bool:
-        """Whether different seeds give the same reference, as far as the validation examples show."""
-        qualities, _ = self.pair(self._full, count)
-        return bool((qualities == qualities[0]).all())
 
     def check(self, subset: Subset) -> None:
         """Raise if the subset is not of this source, or cannot be trained on."""
@@ -268,12 +271,12 @@ def _look(
     made = []
     for count, level in zip(stops, shares, strict=True):
         full, ours = trainer.pair(subset, count)
-        paired = PairedLoss.of(full - ours, binary=source.task == "classification")
+        paired = PairedLoss.of(full - ours, binary=source.task == "classification", classes=trainer.classes)
         upper = paired.upper(level)
         holds = bool(upper <= tolerance)
         made.append(
             ToleranceLook(
-                len(subset) / len(source), len(subset), count, level, float(ours.mean()), paired.loss, upper, holds
+                len(subset) / len(source), len(subset), count, level, trainer.value(ours), paired.loss, upper, holds
             )
         )
         change = math.sqrt(paired.seed_variance * (1 / count - 1 / stops[-1]))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..artefacts import Subset
+from ..artefacts.class_metrics import WORDS
 
 __all__ = ["Search", "ToleranceLook"]
 
@@ -58,7 +59,7 @@ class Search:
     tolerance, confidence
         The arguments.
     metric
-        `accuracy` or `r2`.
+        `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc` or `r2`.
     reference
         What losses are measured against, in words.
     full_size
@@ -95,7 +96,8 @@ class Search:
         """The result as a sentence."""
         sure = f"with {100 * self.confidence:g} % confidence"
         tried = len({look.size for look in self.looks})
-        within = f"stays within {self.tolerance:g} of the {self.metric} of {self.reference}"
+        word = self.metric if self.metric == "r2" else WORDS[self.metric]
+        within = f"stays within {self.tolerance:g} of the {word} of {self.reference}"
         won = self.winner
         if won is not None:
             return (

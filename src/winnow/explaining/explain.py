@@ -33,7 +33,7 @@ from ..core.seeds import number as seed_number
 from ..methods.lpntk import FeatureRows, features, gram, neighbours
 from ..methods.lpntk.relations import Partners
 from ..models import build, choose
-from ..models.identity import Model, describe
+from ..models.identity import Network, describe
 from ..report.explanation_page import write_explanation
 from ..report.pictures import make_pictures
 from ..sources.openable import Data
@@ -59,7 +59,7 @@ def explain(
     source: Data,
     id: Any = None,
     *,
-    model: Model = "auto",
+    model: Network = "auto",
     recipe: How = None,
     k: Annotated[int, whole("Number of other examples to list.", low=1, option="neighbours")] = 5,
     errors: Annotated[int, whole("Number of suspicious labels to list, at most.", low=1)] = 20,

@@ -23,7 +23,7 @@ from .library_networks import LIBRARIES, bridged
 from .user_module import copied, made
 from .weight_files import load_weights
 
-__all__ = ["NETWORKS", "build", "choose"]
+__all__ = ["NETWORKS", "build", "choose", "written_options"]
 
 LARGEST = 10**9  # weights; more would fill the memory before any check
 
@@ -186,7 +186,7 @@ def _named(
             raise InputError("shape of network 'auto' must be given, because it decides the network.")
         name = choose(shape, "tensor" if kind is None else kind, classes)
     if colon and library in NETWORKS:
-        name, options = library, {**_written(name, inner), **options}
+        name, options = library, {**written_options(name, inner), **options}
     if name not in NETWORKS:
         raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME"])
     network = NETWORKS[name]
@@ -226,18 +226,22 @@ def _fits(network: Network, classes: int, shape: tuple[int, ...], options: dict[
         raise InputError(f"network {name!r} is too large to be made: it has more than {LARGEST:,} weights.")
 
 
-def _written(name: str, text: str) -> dict[str, Any]:
-    """Parse options written after a network's name; numbers and lists are read as JSON, the rest as strings."""
+def written_options(name: str, text: str, *, plain: bool = True) -> dict[str, Any]:
+    """Parse options written after the name of a model.
+
+    Values are read as JSON, or else as text; of a network (`plain`) only numbers and lists are read.
+    """
     found: dict[str, Any] = {}
     for pair in re.split(r",(?=\w+=)", text):
         option, equals, value = pair.partition("=")
         if not equals or not option or option in found:
-            raise InputError(f"options in the name of a network must be option=value, each once; got {name!r}.")
+            raise InputError(f"options in the name of a model must be option=value, each once; got {name!r}.")
         try:
             read = json.loads(value)
         except (ValueError, RecursionError):
             read = value
-        found[option] = read if isinstance(read, (int, float, list)) and not isinstance(read, bool) else value
+        usual = isinstance(read, (int, float, list)) and not isinstance(read, bool)
+        found[option] = read if usual or not plain else value
     return found
 
 

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..core.errors import InputError
 from ..core.files import fingerprint
+from ..core.parameter_names import of
 from ..core.request import Parameter
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Learner", "Model", "describe", "is_estimator"]
+__all__ = ["Learner", "Model", "Network", "describe", "is_estimator", "resolved"]
 
 
 def is_estimator(model: object) -> bool:
@@ -45,9 +47,25 @@ def describe(model: Any) -> Any:
     return _describe_module(model)
 
 
-_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, textbag, textformer, torchvision:NAME, timm:NAME or auto."
-Model = Annotated[Any, Parameter(_NETWORKS, plain=describe, kind=str)]
-Learner = Annotated[Any, Parameter(_NETWORKS, plain=None, kind=str)]
+def resolved(name: str, owner: str, value: Any) -> Any:
+    """A model as given; an estimator if it is named, such as `sklearn:LogisticRegression`."""
+    from .estimator_names import estimator_named, is_estimator_name
+
+    return estimator_named(value) if is_estimator_name(value) else value
+
+
+def _network(name: str, owner: str, value: Any) -> Any:
+    if is_estimator(found := resolved(name, owner, value)):
+        raise InputError(
+            f"{of(name, owner)} must be a network, which trains step by step; {type(found).__name__} does not."
+        )
+    return found
+
+
+_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, textbag, textformer, torchvision:NAME, timm:NAME"
+Network = Annotated[Any, Parameter(f"{_NETWORKS} or auto.", _network, plain=describe, kind=str)]
+Model = Annotated[Any, Parameter(f"{_NETWORKS}, sklearn:NAME or auto.", resolved, plain=describe, kind=str)]
+Learner = Annotated[Any, Parameter(f"{_NETWORKS}, sklearn:NAME or auto.", resolved, plain=None, kind=str)]
 
 
 def _describe_module(model: torch.nn.Module) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed:
     for turn in range(seeds):
         number = seed_number(seed, "pilot", "part", f"{fraction:g}", turn)
         if fraction == 0.5:
-            found += [np.sort(pool.positions(half.ids)) for half in hold_out(pool, 0.5, number)]
+            found += [np.sort(pool.positions(half.ids)) for half in hold_out(pool, 0.5, number, together=False)]
         else:
             found.append(np.sort(pool.positions(sample(pool, round(fraction * len(pool)), number).ids)))
     return found

@@ -28,7 +28,7 @@ from ..engines import Local
 from ..engines.local import Where
 from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
-from ..models.identity import Model
+from ..models.identity import Network
 from ..pruning.auto import automatic
 from ..pruning.prune import HELD_OUT
 from ..pruning.resolved_request import MethodName, Observer
@@ -71,7 +71,7 @@ def plan(
         float, number("How much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True)
     ] = 0.01,
     method: MethodName = "auto",
-    model: Model = "auto",
+    model: Network = "auto",
     observer: Observer = None,
     recipe: How = None,
     seeds: Observations = 1,

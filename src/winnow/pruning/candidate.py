@@ -111,14 +111,14 @@ def drawn_candidate(
     return dataclasses.replace(subset, certificate={**subset.certificate, **about})
 
 
-def with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, source: Source) -> Subset:
+def with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, metric: str) -> Subset:
     """The subset with its soft targets, and what was tried in its certificate."""
     about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
     left_out = subset.certificate.get("suspects_left_out")
     if left_out:
         about["why"] = f"{subset.certificate['why']}; {left_out} likely wrong labels are left out"
     if tried is not None:
-        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
+        said = tried.sentence(metric)
         about["why"] = f"{about.get('why', subset.certificate['why'])}; {said}" if tried.holds else said
         about["veto"] = tried.certificate()
     return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})
@@ -163,6 +163,7 @@ def tried_candidate(
             run=run,
             engine=engine,
             folder=folder,
+            metric=request.metric,
         )
 
     if request.earlier:

@@ -53,7 +53,7 @@ def earlier_differences(asked: VerbRequest, candidate: str) -> tuple[float, ...]
         )
     if not plan.arms:
         raise InputError(f"{of('plan', 'prune')} must have a pilot of your own network; make it with pilot=True.")
-    if asked.veto is not None:
+    if asked.veto is not None or asked.metric not in (None, "accuracy", "r2"):  # the pilot is about accuracy
         return ()
     arms = {(arm.policy, arm.keep): arm for arm in plan.arms}
     tried = [keep for policy, keep in arms if policy == "candidate" and arms[policy, keep].method == candidate]

@@ -15,7 +15,7 @@ from ..core.request import Observations, RunDirectory, Seed, flag, request, whol
 from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
-from ..evaluation.evaluate import Repeated, evaluate
+from ..evaluation.evaluate import Metric, Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
 from ..models.identity import Model
@@ -77,6 +77,7 @@ def prune_with_proof(
     clean: Annotated[bool, flag("Compare also with everything but likely wrong labels.")] = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
+    metric: Metric = None,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -107,6 +108,8 @@ def prune_with_proof(
         Number of retrainings per arm.
     match_iterations
         0: every arm trains the same number of epochs; 1: the same number of optimiser steps.
+    metric
+        What the proof, a tolerance and the veto are about, as in `evaluate`: such as `balanced_accuracy`.
 
     Returns
     -------
@@ -161,12 +164,13 @@ def prune_with_proof(
                 source,
                 {name: draws, **({"clean": found.clean} if clean and found.clean is not None else {})},
                 test=tests,
-                model=model,
-                recipe=choice.recipe,
+                model=choice.model,
+                recipe=None if choice.fits else choice.recipe,
                 seeds=numbers,
                 soft=found.soft,
                 repeated=repeated,
                 match_iterations=match_iterations,
+                metric=asked.metric,
                 seed=seed,
                 out=run,
                 engine=asked.engine,

@@ -17,8 +17,9 @@ from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
 from ..engines import Engine, engine_of
 from ..engines.local import Where
+from ..evaluation.evaluate import Metric
 from ..evaluation.tolerance import Search, smallest_within
-from ..models.identity import Model
+from ..models.identity import Model, is_estimator
 from ..scores.score import score as score_signals
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
@@ -76,6 +77,7 @@ def prune(
     veto: Pairs = None,
     keep_suspects: KeepSuspects = False,
     match_iterations: MatchIterations = 0.0,
+    metric: Metric = None,
     validation: MoreData = None,
     seed: Seed = 0,
     out: RunDirectory = None,
@@ -96,8 +98,9 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2) may be lost on validation data, against training on everything
-        that is not held out. Returns the smallest subset that was shown to stay within it, or everything if none was.
+        Instead of `keep`: how much accuracy (or R2, or `metric`) may be lost on validation data, against training on
+        everything that is not held out. Returns the smallest subset that was shown to stay within it, or everything if
+        none was.
     method
         A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
@@ -108,7 +111,8 @@ def prune(
         Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there
         are classes, otherwise None.
     model, recipe, seeds
-        How to observe: the network, its training, and the number of trainings or their seeds.
+        How to observe: the network, its training, and the number of trainings or their seeds. A scikit-learn estimator
+        (or `sklearn:NAME`) observes itself, out of fold, and the subset has no soft targets, which it could not use.
     observer
         A cheaper network to observe and to try the candidate with; `model` if not given.
     signals
@@ -127,6 +131,8 @@ def prune(
         observation). Otherwise it leaves them out, if enough others remain, and the certificate says how many.
     match_iterations
         How the trainings of the veto are matched, as in `evaluate`.
+    metric
+        What a tolerance and the veto are about, as in `evaluate`: such as `balanced_accuracy`.
     validation
         Data to measure a tolerance on. If not given, a fifth of the source is held out and is not in the subset.
     seed
@@ -197,7 +203,7 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = drawn_candidate(source, signals, given, clean, request, number)
         else:
             drawn = choose(None, bare(source), plain, request.keep, number)
-        return with_targets(drawn, soft, tried, source)
+        return with_targets(drawn, soft, tried, request.metric)
 
     return FoundSubset(
         _kept(run, lambda: made(0), making), scores, signals, soft, made, all_but_suspects(source, signals)
@@ -243,6 +249,7 @@ def _searched(source: Source, request: Request, run: Run, engine: Engine) -> Fou
         model=request.model,
         recipe=request.recipe,
         seed=request.seed,
+        metric=request.metric,
         reference=reference,
         run=run,
         engine=engine,
@@ -271,8 +278,10 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
     if not needs:
         return None
     embedded = None
-    if source.task == "unlabelled" and "embeddings" in needs:
-        model = "raw" if request.observer == "auto" else request.observer
+    fits = is_estimator(request.observer)
+    if "embeddings" in needs and (source.task == "unlabelled" or fits):
+        auto = isinstance(request.observer, str) and request.observer == "auto"
+        model = "raw" if auto or fits else request.observer
         embedded = run.step(
             "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
         )

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts.class_metrics import metric_of
 from ..artefacts.plan import Plan
 from ..core import registry
 from ..core.errors import InputError, NotDefinedError
@@ -20,12 +21,13 @@ from ..core.request import Parameter, VerbRequest, choice, flag, number, whole
 from ..core.seeds import number as number_of
 from ..core.seeds import several
 from ..evaluation.test_sets import exam
-from ..models.identity import describe
+from ..models.identity import describe, is_estimator, resolved
 from ..scores.score import score
 from ..selectors.balance import share_of
 from ..selectors.method_string import MethodParts, parse_method, with_parameters
 from ..selectors.select import select
 from ..sources.openable import opened_like
+from ..training.estimators import check as check_estimator
 from ..training.recipe import Recipe
 from .auto import Chosen, automatic
 from .earlier_plan import earlier_differences
@@ -58,6 +60,7 @@ Observer = Annotated[
     Any,
     Parameter(
         "A cheaper network to observe with, and to try the candidate with; the model itself if not given.",
+        resolved,
         plain=describe,
         kind=str | None,
     ),
@@ -131,11 +134,20 @@ class Request:
     seed: int
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]  # all of this as plain values, for provenance and the run directory
+    metric: str = "accuracy"  # what a tolerance and the veto are about
+
+    @property
+    def fits(self) -> bool:
+        """Whether the subset is for a scikit-learn estimator."""
+        return is_estimator(self.model)
 
     @property
     def needs(self) -> frozenset[str]:
         """The arrays to observe: for the method, for soft targets and to leave out suspects, and for quotas."""
         needs, classified = self.plan.needs, self.source.task == "classification"
+        if needs and self.asked == "auto" and is_estimator(self.observer):
+            # An estimator may know by heart what it was fitted to: what counts is what it says out of fold.
+            needs = needs | {"oof", "predictions"} | ({"margins"} if classified else set())
         if self.source.task == "regression":
             needs = needs - {"logits"}
         if self.soft:
@@ -176,7 +188,9 @@ def request_of(asked: VerbRequest) -> Request:
         validation = exam("validation", "prune", source, opened_like(asked, "validation", asked.validation))
     numbers = several("prune", asked.seeds)
     labelled = source.task != "unlabelled"
-    soft = labelled and (asked.targets == "soft" or (asked.targets == "auto" and auto))
+    fits = is_estimator(asked.model)
+    soft = labelled and not fits and (asked.targets == "soft" or (asked.targets == "auto" and auto))
+    _check_estimators(asked)
     if asked.targets == "soft" and not labelled:
         raise NotDefinedError(
             f"{of('targets', 'prune')} come from a trained network; source {source.name!r} has no labels to train on."
@@ -204,10 +218,28 @@ def request_of(asked: VerbRequest) -> Request:
         seeds=len(numbers),
         numbers=numbers,
         settings=settings,
+        metric=metric_of(source.task, asked.metric, "prune") if labelled else "accuracy",
         **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
     )
     _rehearse(source, request)
     return request
+
+
+def _check_estimators(asked: VerbRequest) -> None:
+    """Raise if the model or the observer is an estimator that does not fit the source or the request."""
+    for model in filter(is_estimator, (asked.model, asked.observer)):
+        if asked.source.task == "unlabelled":
+            raise NotDefinedError(
+                f"{of('model', 'prune')} is fitted to labels, and source {asked.source.name!r} has none."
+            )
+        how: dict[str, Any] = {"recipe": None, "match_iterations": 0.0}
+        if model is asked.model:
+            how = {"recipe": asked.recipe, "match_iterations": asked.match_iterations}
+        check_estimator(asked.source, model, **how, by_weight=False, owner="prune")
+    if is_estimator(asked.model) and asked.targets == "soft":
+        raise InputError(
+            f"{of('targets', 'prune')} must be labels or auto for an estimator, which is fitted to labels."
+        )
 
 
 TAKEN = (  # unchanged
@@ -278,6 +310,8 @@ def choose(
         **request.plan.parameters,
     )
     about = {"method": request.method.name, "why": request.method.why, **request.plan.stated()}
+    if request.fits:
+        about["targets"] = "labels, because an estimator is not fitted to soft targets"
     return dataclasses.replace(subset, certificate={**about, **subset.certificate})
 
 

@@ -27,7 +27,7 @@ from ..engines.local import describe as describe_engine
 from ..evaluation.retrain import mark
 from ..evaluation.test_sets import exam, trainable
 from ..models import build, choose
-from ..models.identity import Model
+from ..models.identity import Network
 from ..signals.observe import observe
 from ..signals.soft_targets import soft_targets
 from ..sources.holdout import hold_out
@@ -148,7 +148,7 @@ def train(
     source: Data,
     steps: Steps = None,
     *,
-    model: Model = "auto",
+    model: Network = "auto",
     recipe: How = None,
     sampling: Sampling = "loss",
     prune: Prune = 0.5,

@@ -18,7 +18,8 @@ alone turned good candidates away.
 
 Trainings are as long as the user's, or down to half of that so that all of them together cost a little less than one
 training on everything: a quarter was seen to rank methods wrongly, and half is too short where few examples are kept.
-Test data have no part in this.
+Test data have no part in this. If examples have a time, the held-out part is the latest one for every pair; only the
+draws and the initial weights differ then.
 
 Of a very small source, too little can be held out to tell anything. Then nothing is tried: a candidate that covers the
 classes is used as it is, and for any other the subset is random.
@@ -33,12 +34,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..artefacts import Source, Subset
+from ..artefacts.class_metrics import WORDS, in_percent
 from ..artefacts.intervals import Interval, mean
 from ..core.errors import DataError
 from ..core.run import Run
 from ..engines import Engine
 from ..evaluation.evaluate import network_of
 from ..evaluation.retrain import Protocol, Training, retrain_all
+from ..models.identity import is_estimator
 from ..sources.holdout import hold_out
 from ..training.recipe import Recipe
 
@@ -92,11 +95,13 @@ class Veto:
     def sentence(self, metric: str) -> str:
         """What was found, in words."""
         gap = self.interval
-        scale, unit = (100.0, " points") if metric == "accuracy" else (1.0, " of R2")
+        of = "" if metric == "accuracy" else f" of {WORDS[metric]}"
+        scale, unit = (100.0, f" points{of}") if in_percent(metric) else (1.0, of)
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
         found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
         own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""
-        pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs{own})"
+        each = f"trainings of {self.epochs} epochs" if self.epochs else "fits"
+        pairs = f"({len(self.differences)} pairs of {each}{own})"
         if not self.holds:
             return f"{found} {pairs}; {_random_instead(self.soft)}"
         return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")
@@ -185,6 +190,7 @@ def veto(
     run: Run,
     engine: Engine,
     folder: str = "veto",
+    metric: str = "accuracy",
 ) -> Veto:
     """Measure a candidate against random on held-out parts of the source.
 
@@ -206,6 +212,8 @@ def veto(
         Number of pairs; if not given, three, or up to five if the parts are small and the subset too.
     run, engine, folder
         Where finished trainings are kept, where they run, and the folder of the run that they are kept in.
+    metric
+        What is compared.
     """
     share, count, shorter = extent(len(source), keep, match_iterations, pairs, recipe)
     network = network_of(source, model)
@@ -213,13 +221,15 @@ def veto(
     for number in range(count):
         rest, part = hold_out(source, share, seed * count + number, ("veto", "held out"))
         held += len(part)
-        protocol = Protocol(rest, (part,), network, shorter, match_iterations, seed, purpose="veto")
+        protocol = Protocol(rest, (part,), network, shorter, match_iterations, seed, purpose="veto", metric=metric)
         arms = {"candidate": candidate(rest, number), "random": random(rest, number)}
         soft = arms["random"].targets is not None
         trainings = [Training(name, subset, number, f"{folder}/{name}") for name, subset in arms.items()]
         results = retrain_all(run, engine, protocol, trainings, "trying the candidate")
-        first, second = (result.marks[0].value for result in results)
+        first, second = (result.marks[0].of(metric) for result in results)
         gaps.append(first - second)
         ours, theirs = ours + first / count, theirs + second / count
         seconds += sum(result.seconds for result in results)
-    return Veto(method, tuple(gaps), ours, theirs, seconds, shorter.epochs, held, soft)
+    fits = is_estimator(network)  # and has neither epochs nor soft targets
+    epochs, soft = (0, False) if fits else (shorter.epochs, soft)
+    return Veto(method, tuple(gaps), ours, theirs, seconds, epochs, held, soft)

@@ -57,7 +57,7 @@ def _counts_from(score: Scores, kept: Any) -> Sequence[tuple[str, int, int]]:
 
 
 def _class_table(study: Study, arm: str, counts: Sequence[tuple[str, int, int]]) -> dict[str, Any]:
-    units = Units.of(study)
+    units = Units.named("accuracy")
     baseline, full = study.arm(arm).baseline, study.full
     columns = [study.per_class(other) if other else () for other in (full.name if full else None, baseline, arm)]
     held = {name: (k, total) for name, k, total in counts}
@@ -94,7 +94,7 @@ def _class_gap(study: Study, arm: str, number: int) -> Interval | None:
 
 
 def _class_gaps(study: Study, arms: Sequence[str]) -> dict[str, Any]:
-    units = Units.of(study)
+    units = Units.named("accuracy")
     rows = [
         [cell(name), *(gap_cell(units, _class_gap(study, arm, number), judge=True) for arm in arms)]
         for number, name in enumerate(study.classes)

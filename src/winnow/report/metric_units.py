@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ..artefacts import Interval, Study
+from ..artefacts.class_metrics import WORDS, in_percent
 from ..core.units import GAP, MINUS
 
 __all__ = ["Units", "method_of", "name_for_axis"]
@@ -15,7 +16,7 @@ LONGEST_NAME = 22
 
 @dataclass(frozen=True)
 class Units:
-    """How a metric is written: accuracy in per cent with differences in points, R2 unscaled."""
+    """How a metric is written: accuracies in per cent with differences in points, the others unscaled."""
 
     word: str
     axis: str
@@ -26,9 +27,15 @@ class Units:
     @classmethod
     def of(cls, study: Study) -> Units:
         """The units of a study's metric."""
-        if study.metric == "accuracy":
-            return cls("accuracy", "accuracy, %", 100.0, 1, True)
-        return cls("R\N{SUPERSCRIPT TWO}", "R\N{SUPERSCRIPT TWO}", 1.0, 3, False)
+        return cls.named(study.metric)
+
+    @classmethod
+    def named(cls, metric: str) -> Units:
+        """The units of a metric."""
+        word = "R\N{SUPERSCRIPT TWO}" if metric == "r2" else WORDS[metric]
+        if in_percent(metric):
+            return cls(word, f"{word}, %", 100.0, 1, True)
+        return cls(word, word, 1.0, 3, False)
 
     def number(self, value: float, sign: bool = False) -> str:
         """A value or difference without its unit; `sign` adds a plus sign to positive ones."""

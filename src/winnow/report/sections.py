@@ -216,6 +216,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
                 "first": number == 0,
                 "dots": not one and figures.shows_seeds(study, test),
                 "svg": _svg(figure, title, f"a{number}"),
+                "metrics": _metrics(study, [arm.name for arm in run], test),
                 "table": table(
                     [
                         "training set",
@@ -232,6 +233,19 @@ def _results(study: Study) -> list[dict[str, Any]]:
             }
         )
     return blocks
+
+
+def _metrics(study: Study, arms: Sequence[str], test: str) -> dict[str, Any] | None:
+    """The table of all metrics, if there are several."""
+    if len(study.metrics) < 2:
+        return None
+    shown = {metric: Units.named(metric) for metric in study.metrics}
+    rows = []
+    for arm in arms:
+        found = {metric: study.interval(arm, test, metric) for metric in shown}
+        cells = [cell(units.level(found[word].centre), _range(units, found[word])) for word, units in shown.items()]
+        rows.append([cell(arm, kind=study.arm(arm).kind), *cells])
+    return table(["training set", *(units.word for units in shown.values())], rows)
 
 
 def _worst(study: Study, arm: str, test: str) -> str:

@@ -246,6 +246,8 @@ def protocol(study: Study) -> str:
     factor = study.match_iterations
     if study.provenance.get("parameters", {}).get("recipe", {}) is None:
         match = "as many steps as the estimator takes"
+        if study.resampled:
+            match = "a random tenth of the set left out, so that intervals hold the luck of the training set"
     elif factor == 0:
         match = "the same number of epochs, so smaller sets take fewer steps"
     elif factor == 1:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..artefacts.labelled_logits import LabelledLogits, first_averaged
 from ..core import registry
 from ..core.errors import DivergedError
-from ..training import predict
 from ..training.recorder import Recorder
+from ..training.staged_estimators import outputs_of
 from .observation import Look, Observation
 
 __all__ = ["Dynamics", "dynamics", "logits", "losses", "made_up", "predictions"]
@@ -134,7 +134,7 @@ class Dynamics:
         if not self._first:
             return
         if self._what.mode == "eval":
-            output = predict(model, self._feed, self._what.recipe)
+            output = outputs_of(model, self._feed, self._what.recipe)
             if not np.isfinite(output).all():
                 raise DivergedError(f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe.")
             self._log(np.arange(len(self._feed)), torch.from_numpy(output))

@@ -19,7 +19,7 @@ from ..models.identity import is_estimator
 from ..training import Feed
 from ..training.estimators import fitted
 from .dynamics import DYNAMICS, PREDICTIONS
-from .folds import fold_numbers
+from .folds import fold_numbers, joined_groups
 from .observation import Entries, Look, Observation, Watcher, new_network, watched
 from .out_of_fold import outside_only
 
@@ -39,10 +39,13 @@ def observe_folds(
     """Run one training per seed and fold, and join those of each seed."""
     order = source.order
     classes = None if source.labels is None or source.task != "classification" else source.labels[order]
-    near = None if groups is None else groups[order]
+    near = joined_groups(groups, source.groups)
+    near = None if near is None else near[order]
+    times = None if source.times is None else source.times[order]
     jobs = []
     for number in numbers:
-        fold = fold_numbers(source.ids[order], what.folds, seed_number(what.seed, "folds", number), classes, near)
+        drawn = seed_number(what.seed, "folds", number)
+        fold = fold_numbers(source.ids[order], what.folds, drawn, classes, near, times)
         jobs += [
             Job(
                 f"observe/seed-{number}-fold-{index}",

@@ -15,8 +15,9 @@ from ..artefacts import Source
 from ..core import registry
 from ..core.seeds import number as seed_number
 from ..models import build
-from ..models.identity import describe
+from ..models.identity import describe, is_estimator
 from ..training import Feed, Recipe, train
+from ..training.staged_estimators import staged
 
 __all__ = ["Entries", "Look", "Observation", "Watcher", "new_network", "signals_for", "watched"]
 
@@ -105,24 +106,30 @@ def watched(
     seed: int,
     then: Callable[[int, torch.nn.Module], None] | None = None,
 ) -> None:
-    """Train while every watcher records; `then` is called after each epoch too."""
+    """Train while every watcher records; `then` is called after each epoch too, or after each stage of an estimator."""
     batches = [watcher.after_batch for _, watcher in watchers if watcher.after_batch is not None]
 
     def after_batch(positions: NDArray[np.int64], output: torch.Tensor) -> None:
         for watch in batches:
             watch(positions, output)
 
-    def after_epoch(epoch: int, trained: torch.nn.Module) -> None:
+    def after_epoch(epoch: int, trained: Any) -> None:
         for _, watcher in watchers:
             watcher.after_epoch(epoch, trained)
         if then is not None:
             then(epoch, trained)
 
+    if is_estimator(what.model):
+        for stage, answer in enumerate(staged(what.model, feed, seed), 1):
+            after_epoch(stage, answer)
+        return
     train(model, feed, what.recipe, seed, after_batch=after_batch if batches else None, after_epoch=after_epoch)
 
 
 def new_network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:
-    """Build a new network, initialised by the seed and these names."""
+    """Build a new network, initialised by the seed and these names; nothing if an estimator is fitted instead."""
+    if is_estimator(what.model):
+        return torch.nn.Identity()
     return build(
         what.model,
         classes=source.outputs,

@@ -27,11 +27,12 @@ from ..models import build, choose
 from ..models.identity import Model, is_estimator
 from ..sources.openable import Data
 from ..training import hold
-from ..training.estimators import check as check_estimator
 from ..training.recipe import How
+from ..training.staged_estimators import STAGES
 from .embed import embed
 from .embedded_source import embedded_source
 from .ensemble import memberships
+from .estimator_signals import check_observed
 from .observation import Observation
 from .observed_trainings import observed
 
@@ -101,7 +102,8 @@ def observe(
         The examples: a Source, or anything that `wn.open` takes.
     model
         Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
-        function that returns one; for `oof` alone, also a scikit-learn estimator.
+        function that returns one. Also a scikit-learn estimator, or its name as `sklearn:NAME`: it gives `oof`, and
+        dynamics from the stages of boosting or of `partial_fit`, or else from its out-of-fold predictions.
     recipe
         How to train.
     seeds
@@ -178,16 +180,6 @@ def observe(
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
 
-def _check_estimator(source: Source, model: Any, words: tuple[str, ...]) -> None:
-    """Raise if an estimator cannot give these signals."""
-    if words != ("oof",):
-        raise NotDefinedError(
-            f"{of('model', 'observe')} must be a network for {', '.join(word for word in words if word != 'oof')}: an "
-            "estimator has no epochs. It gives want=('oof',)."
-        )
-    check_estimator(source, model, recipe=None, match_iterations=0.0, by_weight=False, owner="observe")
-
-
 def _digest(groups: Any) -> str:
     return fingerprint("\n".join(map(str, np.asarray(groups).tolist())).encode())
 
@@ -226,8 +218,9 @@ def _observation(asked: VerbRequest, source: Source) -> Observation:
         auto = isinstance(model, str) and model == "auto"
         network = choose(source.shape, source.kind, source.outputs) if auto else model
         if is_estimator(network):
-            _check_estimator(source, network, words)
-            return Observation(network, recipe, words, "train", epoch, 0, 0, None, asked.seed, asked.folds)
+            check_observed(source, network, words, recipe)
+            stages = dataclasses.replace(recipe, epochs=STAGES)
+            return Observation(network, stages, words, "eval", epoch, 0, 0, None, asked.seed, asked.folds)
         build(
             network, classes=source.outputs, shape=source.shape, kind=source.kind
         )  # raises before any training if it does not fit
@@ -272,7 +265,7 @@ def observe_run(
 
         def make() -> Signals:
             if source.task == "unlabelled" and wanted == ("embeddings",):
-                made = embed(source, "raw" if model == "auto" else model, seed=seed)
+                made = embed(source, "raw" if isinstance(model, str) and model == "auto" else model, seed=seed)
             else:
                 made = observe(source, model, recipe, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
             kept = Path(out) / FILE

@@ -18,8 +18,10 @@ from ..core import registry
 from ..core.run import Run
 from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, run_jobs
+from ..models.identity import is_estimator
 from ..training import Feed, train
 from .ensemble import memberships
+from .estimator_signals import entries_for, joined_by_estimator
 from .fold_trainings import observe_folds
 from .observation import Entries, Look, Observation, Watcher, new_network, signals_for, watched
 
@@ -36,7 +38,8 @@ def observed(
     groups: NDArray[Any] | None = None,
 ) -> Signals:
     """Record everything: in one training per seed, in those of an ensemble or of folds, and from the data alone."""
-    entries = signals_for(what.want)
+    fits = is_estimator(what.model)
+    entries = entries_for(what.want, what.model, source.task) if fits else signals_for(what.want)
     seen, asked, folded, given = (
         [entry for entry in entries if entry.when in moments]
         for moments in (("training", "epoch", "trained"), ("ensemble",), ("fold",), ("data",))
@@ -61,7 +64,8 @@ def observed(
     if given:
         job = Job("observe/data", (source, what, given), [*key, "data"], "signals/data.safetensors")
         parts.extend(run_jobs(run, engine, _observe_data, [job], Signals, "observing"))
-    return functools.reduce(Signals.merge, parts)
+    found = functools.reduce(Signals.merge, parts)
+    return joined_by_estimator(found, what.want, what.model) if fits else found
 
 
 def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None]) -> Signals:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
 from ..core import checks, parameter_names
 from ..core.errors import InputError
+from .group_and_time import beside_origin, groups_and_times
 from .images import Resized
 from .labels import understand
 from .seals import ContentSeal, FileStamps, array_seal
@@ -38,6 +39,8 @@ class OpenRequest:
     classes: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
+    group: Any = None
+    time: Any = None
     unreadable: str = "refuse"
     trust_names: bool = False
     name: str | None = None
@@ -124,6 +127,8 @@ class Pieces:
         The files behind the examples, under which their seal is kept.
     origin, seal
         As in Source; `assemble` adds to them.
+    groups, times
+        Raw columns, if `group=` or `time=` names one.
     """
 
     adapter: str
@@ -142,6 +147,8 @@ class Pieces:
     seal: str | Callable[[], str] = ""
     read_texts: Read | None = None
     stamps: FileStamps | None = None
+    groups: Any = None
+    times: Any = None
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
@@ -169,7 +176,9 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
         if shape[1:] != (asked.size, asked.size):
             read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
     split = found.origin.get("split")
+    beside = groups_and_times(asked, found.groups, found.times, found.count, owner)
     return Source(
+        **beside,
         name=name if split in (None, "train") else f"{name}:{split}",
         read=read,
         size=found.count,
@@ -188,6 +197,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             **found.origin,
             **({"size": asked.size} if asked.size else {}),
             **({"trusted": "names"} if asked.trust_names else {}),
+            **beside_origin(asked),
         },
     )
 
@@ -253,6 +263,10 @@ class ContentIds:
 
 
 def renamed(source: Source, asked: OpenRequest) -> Source:
-    """Return an existing Source with the name and class numbers requested."""
+    """Return an existing Source with the name, class numbers, groups and times requested."""
     followed = source if asked.classes is None else source.with_classes(asked.classes)
+    if asked.group is not None or asked.time is not None:
+        beside = groups_and_times(asked, None, None, len(source), f"source {source.name!r}")
+        origin = {**followed.origin, **beside_origin(asked)}
+        followed = replace(followed, **beside, origin=origin, make_ids=followed.ids)
     return followed if asked.name is None else replace(followed, name=asked.name, make_ids=followed.make_ids)

@@ -91,7 +91,7 @@ def _digits(asked: OpenRequest) -> Source:
     name = asked.name or "digits"
     split = choose(("train", "test"), asked.split, "data set 'digits'")
     whole = assemble(
-        replace(asked, size=None, task=None, classes=None),
+        replace(asked, size=None, task=None, classes=None, group=None, time=None),
         "digits",
         Pieces(
             adapter="digits",

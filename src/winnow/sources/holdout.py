@@ -4,10 +4,14 @@ The number held out is exactly round(fraction x n). For classification each clas
 remainder, between one and all but one of its examples, so that every class with at least two is on both sides; a class
 with a single example stays in the training part. Within a class, those with the smallest random numbers are drawn; the
 numbers depend only on the seed and the ids.
+
+If examples belong together (`Source.groups`) or have a time, `grouped_split` decides instead: groups stay whole, the
+latest part is held out, and the size is as near as that allows.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +21,18 @@ from ..artefacts.source import Source
 from ..core import checks
 from ..core.errors import DataError
 from ..core.seeds import drawn_first
+from .grouped_split import by_group, by_time
 
 __all__ = ["hold_out", "sample"]
 
 
 def hold_out(
-    source: Source, fraction: float, seed: int = 0, names: tuple[str, str] = ("train", "test")
+    source: Source,
+    fraction: float,
+    seed: int = 0,
+    names: tuple[str, str] = ("train", "test"),
+    *,
+    together: bool = True,
 ) -> tuple[Source, Source]:
     """Split a source in two.
 
@@ -33,9 +43,11 @@ def hold_out(
     fraction
         The fraction to hold out, above 0 and below 1.
     seed
-        Seed of the draw.
+        Seed of the draw; a split by time has none.
     names
         Names of the two parts, appended to the name of the source.
+    together
+        Whether groups stay whole and the latest part is held out, if the source has groups or times.
 
     Returns
     -------
@@ -49,17 +61,28 @@ def hold_out(
         raise DataError(
             f"source {source.name!r} has too few examples ({len(source)}) to hold out {part:g} of them and keep some."
         )
-    if source.task == "classification" and source.labels is not None:
+    left = np.zeros(len(source), dtype=bool)
+    if together and source.times is not None:
+        held, left = by_time(source, total)
+    elif together and source.groups is not None:
+        held = by_group(source, total, seed)
+    elif source.task == "classification" and source.labels is not None:
         held = _by_class(source, total, seed, "hold-out")
     else:
         held = _drawn(source, total, seed, "hold-out")
+    if left.any():
+        warnings.warn(
+            f"{int(left.sum())} of {len(source)} examples of source {source.name!r} are in neither part: their groups "
+            "go on into the held-out time",
+            stacklevel=2,
+        )
     inside = np.zeros(len(source), dtype=bool)
     inside[held] = True
-    parts = (np.flatnonzero(~inside), np.flatnonzero(inside))
+    parts = (np.flatnonzero(~inside & ~left), np.flatnonzero(inside))
+    about = {"fraction": part, "seed": seed} | ({"left_out": int(left.sum())} if left.any() else {})
     rest, out = (
         replace(
-            source.at(where, f"{source.name}:{word}"),
-            origin={**source.origin, "hold_out": {"part": word, "fraction": part, "seed": seed}},
+            source.at(where, f"{source.name}:{word}"), origin={**source.origin, "hold_out": {"part": word, **about}}
         )
         for where, word in zip(parts, names, strict=True)
     )
@@ -68,6 +91,9 @@ def hold_out(
 
 def sample(source: Source, size: int, seed: int = 0) -> Source:
     """Draw a stratified random sample of a source, independent of the order of the source.
+
+    Examples are drawn one by one, also if they belong to groups: the sample has the exact size, keeps its groups and
+    times, and whatever is split off it later respects them.
 
     Parameters
     ----------

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from ..core.errors import DataError, UnknownNameError, reason
 from ..core.parameter_names import of
 from .arrays import array_pieces, canonical
 from .assembly import OpenRequest, assemble
+from .group_and_time import columns_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
@@ -46,7 +49,9 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
     raw = None if labels is None or asked.task == "unlabelled" else _array(path, labels)
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
-    return assemble(asked, name, array_pieces("npz", reader, values, kind, raw, origin))
+    keys = _names(path) if inputs else []
+    beside = columns_beside(asked, keys, partial(_array, path), owner, labels)
+    return assemble(asked, name, replace(array_pieces("npz", reader, values, kind, raw, origin), **beside))
 
 
 def load_inputs(path: str, key: str) -> NDArray[Any]:

@@ -142,6 +142,14 @@ def open(  # the name is the public promise
         str | Sequence[str] | None,
         Parameter("Column that holds the text; give it twice for a pair of texts.", kind=list[str] | None),
     ] = None,
+    group: Annotated[
+        str | ArrayLike | None,
+        Parameter("Column whose equal values belong together, such as a patient; never split.", kind=str | None),
+    ] = None,
+    time: Annotated[
+        str | ArrayLike | None,
+        Parameter("Column with the time of each example; the latest part is held out.", kind=str | None),
+    ] = None,
     unreadable: Annotated[
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
@@ -181,6 +189,12 @@ def open(  # the name is the public promise
     text
         The column of a table that holds the text, or a pair of columns, whose texts are joined by a separator. If not
         given, a table whose only feature is a column of strings is text.
+    group
+        The column (tables) or key (npz) whose equal values belong together, such as a patient; or one value per
+        example. It is no feature. Held-out parts and folds keep a group on one side.
+    time
+        The column or key with the time of each example, as a number or a date in ISO 8601, or one value per example. It
+        is no feature. What is held out is then the latest part, and folds are blocks of time.
     unreadable
         What to do about images that cannot be decoded: "refuse" raises when one is fetched; "skip" decodes every
         image now and leaves out the broken ones, with a warning and a record in `origin`.
@@ -227,6 +241,8 @@ def open(  # the name is the public promise
         classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
         columns=columns,  # type: ignore[arg-type]
         text=text or None,  # type: ignore[arg-type]
+        group=group,
+        time=time,
         unreadable=unreadable,
         trust_names=trust_names,
         name=name,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "stamps": FileStamps(
             tuple((path, *stamp) for path, stamp in shards.files), (layout, asked.text, asked.columns)
         ),
+        **tables.beside(schema, layout, asked, partial(_column, shards), owner),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

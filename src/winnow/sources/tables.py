@@ -8,7 +8,7 @@ and is not a feature: a row number would leak the order of the file into the mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..core.errors import DataError, InputError, UnknownNameError
 from ..core.parameter_names import of
 from .assembly import OpenRequest
+from .group_and_time import columns_beside, named_beside
 from .texts import joined
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
         identity = "id"
     for name in asked.columns or ():
         _known(name, names, "columns", owner)
-    features = tuple(name for name in (asked.columns or names) if name not in (label, identity))
+    apart = {label, identity} | named_beside(asked)
+    features = tuple(name for name in (asked.columns or names) if name not in apart)
     return ColumnLayout(features, label, identity, asked.id_column is not None)
 
 
@@ -82,6 +84,13 @@ def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | 
             "name one with labels=."
         )
     return found[0] if found else None
+
+
+def beside(
+    schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, column: Callable[[str], pa.ChunkedArray], owner: str
+) -> dict[str, Any]:
+    """Return the columns of groups and times, if any are named, as `Pieces` takes them."""
+    return columns_beside(asked, schema.names, lambda name: raw_values(column(name)), owner, layout.label)
 
 
 def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
