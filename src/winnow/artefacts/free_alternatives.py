@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from .intervals import Interval
+from .task_metrics import in_points
 
 if TYPE_CHECKING:
     from .study import Study
@@ -108,11 +109,11 @@ def _named(study: Study, name: str) -> str:
 
 
 def _gain(study: Study, gap: Interval) -> str:
-    return f"{100 * gap.centre:.1f} points" if study.metric == "accuracy" else f"{gap.centre:.3f}"
+    return f"{100 * gap.centre:.1f} points" if in_points(study.metric) else f"{gap.centre:.3f}"
 
 
 def _first(study: Study, best: str, gap: Interval) -> str:
-    scale, digits, unit = (100, 1, " points") if study.metric == "accuracy" else (1, 3, "")
+    scale, digits, unit = (100, 1, " points") if in_points(study.metric) else (1, 3, "")
     size = f"{scale * abs(gap.centre):.{digits}f}{unit}"
     ends = f"95 % interval {scale * gap.low:+.{digits}f} to {scale * gap.high:+.{digits}f}"
     found = claimed(gap)

@@ -26,13 +26,16 @@ class Outcome:
     loss
         Mean loss on the test set.
     per_class
-        The metric per class, NaN for a class that the test set lacks; empty for regression.
+        The metric per class or label, NaN for one that the test set lacks; empty for regression.
     iterations
         Optimiser steps taken.
     seconds
         Seconds of training, without testing.
     marks
         The metric's part of each test example, as `example_marks` packs it; None if it was not kept.
+    beside
+        Other metrics of the same predictions (`task_metrics.BESIDE`): for each, its value and its standard error over
+        test examples.
     """
 
     arm: str
@@ -44,6 +47,7 @@ class Outcome:
     iterations: int
     seconds: float
     marks: bytes | None = None
+    beside: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ from ..core.layouts import Folder
 from ..core.serialiser import Saved
 from .example_marks import unpacked
 from .free_alternatives import StudyVerdict, judge
-from .intervals import Interval, crossed, difference, mean, paired
+from .intervals import Interval, crossed, difference, mean, paired, with_example_error
 from .notebook_view import Shown
 from .outcome import Arm, Outcome
 from .provenance import Provenance
 from .table import Table, data_frame
+from .task_metrics import BESIDE, METRICS, in_points
 
 if TYPE_CHECKING:
     import pandas
@@ -39,7 +40,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     Parameters
     ----------
     metric
-        `accuracy` or `r2`; higher is better.
+        `accuracy`, `map` (mean average precision, of several labels per example) or `r2`; higher is better.
     arms
         The training sets, full and random included.
     outcomes
@@ -80,7 +81,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     'report.html'
     """
 
-    metric: Literal["accuracy", "r2"]
+    metric: Literal["accuracy", "map", "r2"]
     arms: tuple[Arm, ...]
     outcomes: tuple[Outcome, ...]
     tests: tuple[str, ...]
@@ -89,7 +90,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     provenance: Provenance = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        checks.choice("metric", "study", self.metric, ("accuracy", "r2"))
+        checks.choice("metric", "study", self.metric, METRICS)
         names = [arm.name for arm in self.arms]
         if len(set(names)) != len(names):
             raise InputError(f"arms of a study must have different names; got {names}.")
@@ -129,10 +130,22 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         Without the marks of single test examples, as in studies of earlier versions, it is for other seeds only.
         """
         done = list(self.of(arm, test).values())
-        marks, right = self._marks(done), self.metric == "accuracy"
+        marks, share = self._marks(done), in_points(self.metric)
         if marks is None:
-            return replace(mean([o.value for o in done]).within(*((0, 1) if right else (-math.inf, 1))), about=SEEDS)
-        return crossed(marks, counted="shares" if right else "r2", about=BOTH)
+            return replace(mean([o.value for o in done]).within(*((0, 1) if share else (-math.inf, 1))), about=SEEDS)
+        return crossed(marks, counted="shares" if share else "r2", about=BOTH)
+
+    def beside(self, arm: str, test: str | None = None) -> dict[str, Interval]:
+        """Other metrics of the same models, by name, each with its 95 % interval; empty if there are none.
+
+        The part of the interval for other test examples is that of single models, which is never too narrow.
+        """
+        done = [o.beside for o in self.of(arm, test).values() if o.beside]
+        found = {}
+        for place, name in enumerate(BESIDE.get(self.metric, ()) if done else ()):
+            values, errors = ([one[2 * place + k] for one in done] for k in (0, 1))
+            found[name] = with_example_error(values, float(np.mean(errors)), about=BOTH)
+        return found
 
     def versus(self, arm: str, other: str, test: str | None = None) -> Interval:
         """Mean of `arm - other`, paired by seed and test example, with its 95 % interval.
@@ -159,15 +172,15 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         shared = sorted(set(ours) & set(theirs))
         if not shared:
             raise InputError(f"arms {arm!r} and {other!r} share no seed.")
-        right = self.metric == "accuracy"
+        share = in_points(self.metric)
         a, b = ([found[s] for s in shared] for found in (ours, theirs))
         marks = self._marks([*a, *b])
         if marks is None:
             found = difference([o.value for o in a], [o.value for o in b])
-            return replace(found.within(-1, 1) if right else found, about=SEEDS)
+            return replace(found.within(-1, 1) if share else found, about=SEEDS)
         fixed = self._fixed(arm, other)
         about = f"{'this way of choosing' if fixed else 'these training sets'}; {BOTH}"
-        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=right, about=about)
+        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=share, about=about)
 
     def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
@@ -221,7 +234,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±, or with
             its ends in brackets where the possible range cuts it short.
         """
-        scale, digits = (100, 1) if self.metric == "accuracy" else (1, 3)
+        scale, digits = (100, 1) if in_points(self.metric) else (1, 3)
 
         def shown(found: Interval | None, sign: str = "") -> str:
             if found is None:
@@ -242,6 +255,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
                     f"{self.metric}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
+                    **{f"{name}, %": shown(found) for name, found in self.beside(arm.name, test).items()},
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
                     "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
                     "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
@@ -270,6 +284,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 if len(self.tests) > 1:
                     row["test"] = test
                 row |= {self.metric: got.centre, "low": got.low, "high": got.high}
+                row |= {name.replace(" ", "_").lower(): f1.centre for name, f1 in self.beside(arm.name, test).items()}
                 row |= self._against("random", arm.name, arm.baseline, test)
                 row |= self._against("same_steps", arm.name, self._same_steps(arm, test), test)
                 full = self.full
@@ -307,6 +322,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
             row |= {f"{self.metric} of {name}": value for name, value in classes}
+            row |= dict(zip(BESIDE.get(self.metric, ()), (one.beside or ())[::2], strict=False))
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
         return data_frame(rows)
 

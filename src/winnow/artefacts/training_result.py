@@ -12,12 +12,16 @@ __all__ = ["Marks", "Result"]
 
 @dataclass(frozen=True)
 class Marks:
-    """The performance of one trained model on one test set; `examples` holds the q_i if requested."""
+    """The performance of one trained model on one test set; `examples` holds the q_i if requested.
+
+    `beside` holds other metrics of the same predictions, as in `Outcome`.
+    """
 
     value: float
     loss: float
     per_class: tuple[float, ...]
     examples: tuple[float, ...] = ()
+    beside: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ..artefacts import Outcome, Source, Study, Subset, record
 from ..artefacts.example_marks import packed
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.study import Arm
+from ..artefacts.task_metrics import metric_of
 from ..artefacts.training_result import Result
 from ..core.errors import InputError
 from ..core.request import Retrainings, RunDirectory, Seed, choice, flag, request
@@ -251,10 +252,11 @@ def study_of(
                         result.iterations,
                         result.seconds,
                         packed(marks.examples, binary=source.task == "classification"),
+                        marks.beside,
                     )
                 )
     return Study(
-        metric="accuracy" if source.task == "classification" else "r2",
+        metric=metric_of(source.task),  # type: ignore[arg-type]
         arms=tuple(arms),
         outcomes=tuple(outcomes),
         tests=tuple(tests),

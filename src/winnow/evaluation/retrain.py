@@ -8,7 +8,8 @@ Each test example gets a quality q_i: 1 if the prediction is right and 0 if it i
 
     q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
 
-with the variance over the test set. The metric, accuracy or R2, is in both cases the mean of q_i.
+with the variance over the test set. The metric, accuracy or R2, is in both cases the mean of q_i. For several labels
+per example the metric is mean average precision, and q_i what the example adds to it (`label_metrics`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
+from ..artefacts.label_set_logits import LabelSetLogits
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.training_result import Marks, Result
 from ..core.errors import DataError, DivergedError, InputError
@@ -36,6 +38,7 @@ from ..models.identity import describe as describe_model
 from ..models.identity import is_estimator
 from ..training import Feed, Recipe, Scaling, hold, predict, train
 from ..training.estimators import fitted
+from .label_metrics import mean_average_precision, micro_macro_f1
 
 __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
 
@@ -230,6 +233,8 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
     if labels is None:
         raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
     wanted = labels[exam.order]
+    if exam.source.task == "multilabel":
+        return _label_marks(output, wanted != 0, keep_examples)
     if exam.source.task == "classification":
         quality = (output.argmax(1) == wanted).astype(np.float64)
         shifted = output - output.max(1, keepdims=True)
@@ -244,6 +249,17 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
         per_class = ()
     kept = quality.astype(np.int64) if exam.source.task == "classification" else quality  # 1 is shorter than 1.0
     return Marks(float(quality.mean()), float(losses.mean()), per_class, tuple(kept.tolist()) if keep_examples else ())
+
+
+def _label_marks(output: NDArray[np.float64], truth: NDArray[np.bool_], keep_examples: bool) -> Marks:
+    """Mean average precision of several labels per example, with F1 beside it."""
+    value, each, marks = mean_average_precision(output, truth)
+    losses = LabelSetLogits(output, truth).losses
+    beside: list[float] = []
+    for other, parts in micro_macro_f1(output, truth):
+        beside += [other, float(parts.std() / math.sqrt(parts.size))]
+    kept = tuple(marks.astype(np.float32).tolist()) if keep_examples else ()
+    return Marks(value, float(losses.mean()), each, kept, tuple(beside))
 
 
 def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
+from ..artefacts.task_metrics import metric_of
 from ..core import checks
 from ..core.errors import InputError
 from ..core.run import Run
@@ -82,7 +83,7 @@ def smallest_within(
     seed: int = 0,
     engine: Engine | None = None,
 ) -> Search:
-    """Find the smallest fraction whose accuracy (R2 for regression) stays within a tolerance.
+    """Find the smallest fraction whose accuracy (R2, mean average precision) stays within a tolerance.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def smallest_within(
         sequence=sequence,
         tolerance=tolerance,
         confidence=confidence,
-        metric="accuracy" if source.task == "classification" else "r2",
+        metric=metric_of(source.task),
         reference=reference or f"all {len(source)} training examples",
         full_size=len(source),
         full_value=float(trainer.full.mean()) if found else None,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..artefacts import Subset
+from ..artefacts.task_metrics import metric_in_words
 
 __all__ = ["Search", "ToleranceLook"]
 
@@ -58,7 +59,7 @@ class Search:
     tolerance, confidence
         The arguments.
     metric
-        `accuracy` or `r2`.
+        `accuracy`, `map` or `r2`.
     reference
         What losses are measured against, in words.
     full_size
@@ -95,7 +96,7 @@ class Search:
         """The result as a sentence."""
         sure = f"with {100 * self.confidence:g} % confidence"
         tried = len({look.size for look in self.looks})
-        within = f"stays within {self.tolerance:g} of the {self.metric} of {self.reference}"
+        within = f"stays within {self.tolerance:g} of the {metric_in_words(self.metric)} of {self.reference}"
         won = self.winner
         if won is not None:
             return (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Source, Subset
 from ..artefacts.soft_labels import SoftLabels
+from ..artefacts.task_metrics import metric_of
 from ..core import checks
 from ..core.run import Run
 from ..engines import Engine
@@ -44,12 +45,13 @@ def weighted_targets(
     if not request.soft or signals is None:
         return None
     made = soft_targets(signals.take(source.ids))
-    weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
+    classes = len(source.classes) if source.task == "classification" else 0
+    weight = mixing_weight(keep or 0.5, _accuracy(made, source), classes)
     return dataclasses.replace(made.with_classes(source.classes), weight=weight)
 
 
 def _accuracy(soft: SoftLabels, source: Source) -> float:
-    """Share of the labels that the soft targets predict, or R2.
+    """Share of the labels that the soft targets predict, or R2; of several labels, the mean R2 of their probabilities.
 
     It is held-out accuracy if they are out of fold. Otherwise it is accuracy during training: a network that has not
     memorised its data does about as well on new data, and one that has is not a weak one.
@@ -57,8 +59,9 @@ def _accuracy(soft: SoftLabels, source: Source) -> float:
     if source.task == "classification":
         return soft.agreement(source)
     truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    told = truth.var(0) > 0  # a label that all examples have, or none, has nothing to predict
     missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
-    return float((1 - missed / truth.var(0)).mean())
+    return float((1 - missed[told] / truth.var(0)[told]).mean())
 
 
 def without_suspects(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:
@@ -118,7 +121,7 @@ def with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried 
     if left_out:
         about["why"] = f"{subset.certificate['why']}; {left_out} likely wrong labels are left out"
     if tried is not None:
-        said = tried.sentence("accuracy" if source.task == "classification" else "r2")
+        said = tried.sentence(metric_of(source.task))
         about["why"] = f"{about.get('why', subset.certificate['why'])}; {said}" if tried.holds else said
         about["veto"] = tried.certificate()
     return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})

@@ -34,6 +34,7 @@ from typing import Any
 
 from ..artefacts import Source, Subset
 from ..artefacts.intervals import Interval, mean
+from ..artefacts.task_metrics import in_points
 from ..core.errors import DataError
 from ..core.run import Run
 from ..engines import Engine
@@ -92,7 +93,8 @@ class Veto:
     def sentence(self, metric: str) -> str:
         """What was found, in words."""
         gap = self.interval
-        scale, unit = (100.0, " points") if metric == "accuracy" else (1.0, " of R2")
+        scale, unit = (100.0, " points") if in_points(metric) else (1.0, " of R2")
+        unit += " of mean average precision" if metric == "map" else ""
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
         found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
         own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""

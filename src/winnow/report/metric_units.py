@@ -15,19 +15,22 @@ LONGEST_NAME = 22
 
 @dataclass(frozen=True)
 class Units:
-    """How a metric is written: accuracy in per cent with differences in points, R2 unscaled."""
+    """How a metric is written: accuracy and average precision in per cent, with differences in points; R2 unscaled."""
 
     word: str
     axis: str
     scale: float
     digits: int
     percent: bool
+    per: str = "class"  # what the metric is given for one by one
 
     @classmethod
     def of(cls, study: Study) -> Units:
         """The units of a study's metric."""
         if study.metric == "accuracy":
             return cls("accuracy", "accuracy, %", 100.0, 1, True)
+        if study.metric == "map":
+            return cls("mean average precision", "mean average precision, %", 100.0, 1, True, per="label")
         return cls("R\N{SUPERSCRIPT TWO}", "R\N{SUPERSCRIPT TWO}", 1.0, 3, False)
 
     def number(self, value: float, sign: bool = False) -> str:

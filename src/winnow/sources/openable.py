@@ -79,7 +79,8 @@ def test_sets(asked: VerbRequest) -> Any:
 def _like(asked: VerbRequest) -> dict[str, Any]:
     """Return the keywords that open more data of the same kind."""
     how = {key: value for key, value in asked.opening.items() if key in SHARED}
-    if not isinstance(how.get("labels"), str | None):
+    columns = isinstance(asked.source.origin.get("labels"), list)  # several, by name
+    if not isinstance(how.get("labels"), str | None) and not columns:
         del how["labels"]  # labels in memory belong to the training data only
     return {**how, "classes": asked.source.classes or None}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,20 +50,19 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     picture = image_column(schema, asked, owner)
     chosen = replace(asked, columns=None) if picture else asked
     layout = tables.lay_out(schema, chosen, owner)
-    raw = None if layout.label is None else tables.raw_values(_column(shards, layout.label))
     own_ids = None
     if layout.identity is not None:
         tables.unique_ids(_column(shards, layout.identity), layout, owner)
         own_ids = ColumnIds(shards, layout.identity)
-    origin: dict[str, Any] = {"path": str(path), "labels": layout.label, **({"split": split} if split else {})}
+    origin: dict[str, Any] = {"path": str(path), "labels": layout.targets, **({"split": split} if split else {})}
     found: dict[str, Any] = {
         "adapter": "parquet",
         "count": len(shards),
-        "target": raw,
         "own_ids": own_ids,
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
+        **tables.target_pieces(layout, partial(_column, shards), asked, owner),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:
