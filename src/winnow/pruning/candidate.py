@@ -58,9 +58,10 @@ def _accuracy(soft: SoftLabels, source: Source) -> float:
     """
     if source.task == "classification":
         return soft.agreement(source)
-    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    order = source.order  # of the ids, so that sums are the same to the last digit whatever the order of the source
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)[order]
     told = truth.var(0) > 0  # a label that all examples have, or none, has nothing to predict
-    missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
+    missed = ((soft.at(source.ids[order]) - truth) ** 2).mean(0)
     return float((1 - missed[told] / truth.var(0)[told]).mean())
 
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quotas import class_balance, floors, in_proportion, share_out
+from ..artefacts.quotas import class_balance, floors, in_proportion, label_floors, share_out
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError
 from ..core.request import Parameter
@@ -181,7 +181,7 @@ def _by_label(parts: _Parts, size: int, balance: float, weighs: bool) -> Choice:
     """Run a selector under quotas of labels: see the module."""
     held = np.asarray(parts.pool.labels) != 0
     names, counts = parts.pool.classes or tuple(map(str, range(held.shape[1]))), held.sum(axis=0)
-    floor = floors(counts, size, balance)
+    floor = label_floors(counts, size, balance)
     for label in np.argsort(counts, kind="stable").tolist():
         missing = int(floor[label]) - int((held[:, label] & ~parts.free).sum())
         parts.run(names[label], np.flatnonzero(held[:, label] & parts.free), max(0, missing))
