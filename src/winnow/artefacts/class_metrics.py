@@ -26,6 +26,7 @@ from ..core.parameter_names import of
 __all__ = [
     "BESIDE",
     "CLASSIFIED",
+    "LABEL_F1",
     "METRICS",
     "WORDS",
     "auroc_marks",
@@ -38,12 +39,14 @@ __all__ = [
 
 CLASSIFIED = ("accuracy", "balanced_accuracy", "macro_f1", "auroc")
 BESIDE = CLASSIFIED[1:]  # beside accuracy
-METRICS = (*CLASSIFIED, "r2")
+LABEL_F1 = ("micro F1", "macro F1")  # beside mean average precision, of several labels per example
+METRICS = (*CLASSIFIED, "map", "r2")
 WORDS = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
     "macro_f1": "macro F1",
     "auroc": "AUROC",
+    "map": "mean average precision",
     "r2": "R2",
 }
 Floats = NDArray[np.float64]
@@ -53,17 +56,20 @@ Classes = NDArray[np.integer]
 def metric_of(task: str, asked: str | None, owner: str) -> str:
     """Return the metric that conclusions are based on: the one asked for, or the usual one of the task."""
     if task == "classification":
-        if asked == "r2":
-            raise NotDefinedError(f"{of('metric', owner)} must be one of {', '.join(CLASSIFIED)} for classes; got r2.")
+        if asked not in (None, *CLASSIFIED):
+            raise NotDefinedError(
+                f"{of('metric', owner)} must be one of {', '.join(CLASSIFIED)} for classes; got {asked}."
+            )
         return asked or "accuracy"
-    if asked not in (None, "r2"):
-        raise NotDefinedError(f"{of('metric', owner)} must be r2 for a regression; got {asked}.")
-    return "r2"
+    usual, words = ("map", "several labels per example") if task == "multilabel" else ("r2", "a regression")
+    if asked not in (None, usual):
+        raise NotDefinedError(f"{of('metric', owner)} must be {usual} for {words}; got {asked}.")
+    return usual
 
 
 def in_percent(metric: str) -> bool:
     """Whether a metric is written in per cent, and its differences in points."""
-    return metric in ("accuracy", "balanced_accuracy")
+    return metric in ("accuracy", "balanced_accuracy", "map")
 
 
 def class_mean(marks: Floats, labels: Classes) -> float:

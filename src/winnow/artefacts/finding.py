@@ -15,9 +15,9 @@ from ..core.errors import InputError
 
 __all__ = ["COLUMNS", "KINDS", "LEFT_OUT", "RANKED", "WHOLE", "Finding", "checked", "joined"]
 
-RANKED = {"classification": "label", "regression": "target", "unlabelled": "example"}
+RANKED = {"classification": "label", "multilabel": "label", "regression": "target", "unlabelled": "example"}
 WHOLE = ("class", "column", "drift")
-KINDS = (*RANKED.values(), "ambiguous", "duplicate", "leak", "outlier", "value", *WHOLE)
+KINDS = (*dict.fromkeys(RANKED.values()), "ambiguous", "duplicate", "leak", "outlier", "value", *WHOLE)
 LEFT_OUT = ("label", "target", "duplicate", "leak", "value")
 
 COLUMNS = {

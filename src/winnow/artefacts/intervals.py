@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .class_metrics import by_class
 
-__all__ = ["Interval", "crossed", "difference", "holm", "mean", "paired"]
+__all__ = ["Interval", "crossed", "difference", "holm", "mean", "paired", "with_example_error"]
 
 TOGETHER = 3.0  # how much higher the odds of the draw are in the variance of means than in that of single examples
 RANGE = {"values": (-math.inf, math.inf), "shares": (0.0, 1.0), "differences": (-1.0, 1.0), "r2": (-math.inf, 1.0)}
@@ -123,6 +123,17 @@ def mean(values: ArrayLike, confidence: float = 0.95) -> Interval:
     if v.size < 2:
         return Interval(centre, math.nan, math.nan, int(v.size))
     return _around(centre, int(v.size), float(v.std(ddof=1)) / math.sqrt(v.size), 0.0, confidence)
+
+
+def with_example_error(
+    values: Sequence[float], example_error: float, confidence: float = 0.95, about: str = ""
+) -> Interval:
+    """Mean over seeds of a share, with an interval that also holds a known standard error over test examples."""
+    v = np.asarray(values, dtype=np.float64)
+    if v.size < 2:
+        return Interval(float(v.mean()), math.nan, math.nan, int(v.size), about=about)
+    error = float(v.std(ddof=1)) / math.sqrt(v.size)
+    return _around(float(v.mean()), int(v.size), error, example_error, confidence, 0.0, 1.0, about)
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float], confidence: float = 0.95) -> Interval:

@@ -54,7 +54,7 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
     source
         Name of the data set.
     task
-        `classification`, `regression` or `unlabelled`; decides the kind that has a row for every example.
+        `classification`, `multilabel`, `regression` or `unlabelled`; decides the kind that has a row for every example.
     classes
         Names of the classes.
     noise_rate

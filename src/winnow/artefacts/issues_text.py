@@ -82,7 +82,8 @@ def _example(issues: Issues, kind: str) -> str:
     if subjects:
         return ": " + "; ".join(subjects)
     first = rows[0]
+    word = "likely fix:" if issues.task == "multilabel" else "likely"
     likely = (
-        f" labelled {issues.labels[first]}, likely {issues.suggestions[first]}" if issues.suggestions[first] else ""
+        f" labelled {issues.labels[first]}, {word} {issues.suggestions[first]}" if issues.suggestions[first] else ""
     )
     return f", for example {issues.ids[first]}{likely}"

@@ -40,13 +40,19 @@ def class_table(labels: NDArray[Any] | None, classes: Sequence[str], values: NDA
     if labels is None or not len(classes):
         held = np.zeros(0) if values is None else values
         return Table(({"class": "all", "examples": len(held), **_spread(held)},))
-    groups = [(name, labels == number) for number, name in enumerate(classes[:MOST_ROWS])]
-    if len(classes) > MOST_ROWS:
+    several = labels.ndim == 2  # rows of 0 and 1: an example may have several labels
+    groups = [
+        (name, labels[:, number] == 1 if several else labels == number)
+        for number, name in enumerate(classes[:MOST_ROWS])
+    ]
+    if several and len(classes) > MOST_ROWS:
+        groups.append((f"and {len(classes) - MOST_ROWS} more", labels[:, MOST_ROWS:].any(axis=1)))
+    elif len(classes) > MOST_ROWS:
         groups.append((f"and {len(classes) - MOST_ROWS} more", labels >= MOST_ROWS))
     rows = []
     for name, inside in groups:
         spread = {} if values is None else _spread(values[inside])
-        rows.append({"class": name, "examples": int(np.count_nonzero(inside)), **spread})
+        rows.append({"label" if several else "class": name, "examples": int(np.count_nonzero(inside)), **spread})
     return Table(tuple(rows))
 
 
@@ -57,9 +63,14 @@ def fact_table(facts: Mapping[str, Any]) -> Table:
 
 
 def label_columns(labels: NDArray[Any] | None, classes: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The label columns of a data frame: class names, or one column per regression target."""
+    """The label columns of a data frame: class names, lists of them, or one column per regression target."""
     if labels is None:
         return {}
+    if len(classes) and labels.ndim == 2:
+        lists = np.empty(len(labels), dtype=object)
+        for place, row in enumerate(labels):
+            lists[place] = [name for name, held in zip(classes, row.tolist(), strict=True) if held]
+        return {"label": lists}
     if len(classes):
         return {"label": np.array(classes)[labels]}
     if labels.ndim == 1:

@@ -26,17 +26,21 @@ class Outcome:
     loss
         Mean loss on the test set.
     per_class
-        Accuracy per class, NaN for a class that the test set lacks; empty for regression.
+        Accuracy per class, or average precision per label; NaN for one that the test set lacks; empty for regression.
     iterations
         Optimiser steps taken.
     seconds
         Seconds of training, without testing.
     marks
-        Whether each test example is right, or its part of R2, as `example_marks` packs it; None if it was not kept.
+        Whether each test example is right, or its part of R2 or of mean average precision, as `example_marks` packs it;
+        None if it was not kept.
     accuracy, balanced_accuracy, macro_f1, auroc
         Metrics of classification, whichever the study's own is; None or NaN if unknown.
     predicted, placements
         The predicted class of each test example, and its mark in AUROC (`class_metrics`), packed; None if not kept.
+    beside
+        Of several labels per example, the other metrics of the same predictions (`class_metrics.LABEL_F1`): for each,
+        its value and its standard error over test examples.
     """
 
     arm: str
@@ -54,6 +58,7 @@ class Outcome:
     auroc: float | None = None
     predicted: bytes | None = None
     placements: bytes | None = None
+    beside: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

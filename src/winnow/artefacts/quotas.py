@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks
 from ..core.errors import InputError
 
-__all__ = ["class_balance", "floors", "in_proportion", "share_out"]
+__all__ = ["class_balance", "floors", "in_proportion", "label_floors", "share_out"]
 
 
 def class_balance(labels: ArrayLike, n_classes: int) -> float:
@@ -84,3 +84,17 @@ def floors(counts: NDArray[np.int64], size: int, balance: float) -> NDArray[np.i
     """The guaranteed number of examples per class, for a pool with these counts."""
     each = math.ceil(balance * size / counts.size - 1e-9)
     return share_out(counts, min(size, counts.size * each, int(counts.sum())))
+
+
+def label_floors(counts: NDArray[np.int64], size: int, balance: float) -> NDArray[np.int64]:
+    """The guaranteed number of examples per label, if an example may have several.
+
+    Each of K labels gets balance x size / K, rounded up, or all that have it; where that is more than the size in
+    total, as equal parts of the size as possible. An example counts for all its labels, so no label needs the part that
+    another one is too rare to use.
+
+    >>> label_floors(np.array([50, 20, 1]), 12, 0.5).tolist()
+    [2, 2, 1]
+    """
+    each = np.minimum(counts, math.ceil(balance * size / counts.size - 1e-9))
+    return share_out(each, min(size, int(each.sum())))

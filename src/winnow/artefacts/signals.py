@@ -23,7 +23,9 @@ from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.layouts import Tensors
 from ..core.serialiser import Saved
-from .labelled_logits import DYNAMICS, LabelledLogits, first_averaged
+from .label_set_logits import seen_logits
+from .label_sets import check_label_rows
+from .labelled_logits import DYNAMICS, first_averaged
 from .notebook_view import Shown
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
@@ -97,6 +99,8 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
                         f"labels of signals must be class numbers from 0 to {len(self.classes) - 1}; "
                         f"got {labels.dtype} from {low} to {high}."
                     )
+            if self.task == "multilabel" and self.classes:
+                check_label_rows(labels, len(self.classes), "signals")
             object.__setattr__(self, "labels", checks.frozen(labels))
         if not self.arrays:
             raise InputError("signals must hold at least one array; got none.")
@@ -132,7 +136,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     def _follows(self, name: object) -> bool:
         """Whether an array follows from the logits held."""
-        labelled = self.task == "classification" and name in DYNAMICS
+        labelled = self.task in ("classification", "multilabel") and name in DYNAMICS
         return "logits" in self.arrays and (labelled or name == "predictions")
 
     def origin(self, name: str, owner: str = "this step") -> str:
@@ -189,14 +193,14 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         """
         if self.origin(name) == name:
             return np.asarray(self.arrays[name][seed, row])
-        return LabelledLogits(self.logits[seed, row], self.labels).array(name)
+        return seen_logits(self.task, self.logits[seed, row], self.labels).array(name)
 
     def _predictions(self, seed: int) -> NDArray[np.float64]:
         """Mean of the predicted probabilities over the last half of the recorded epochs."""
         rows = range(first_averaged(len(self.epochs)) - 1, len(self.epochs))
         total = np.zeros(self.logits.shape[2:])
         for row in rows:
-            total += LabelledLogits(self.logits[seed, row], None).predictions
+            total += seen_logits(self.task, self.logits[seed, row], None).predictions
         return total / len(rows)
 
     def axes_of(self, name: str) -> tuple[str | int, ...]:

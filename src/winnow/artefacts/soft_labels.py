@@ -1,4 +1,4 @@
-"""SoftLabels: class probabilities or predictions per example, to train on beside or in place of labels.
+"""SoftLabels: probabilities of classes or labels, or predictions, to train on beside or in place of labels.
 
 Module `top_classes` says in which precision they are kept, and what is kept of many classes.
 """
@@ -31,7 +31,7 @@ __all__ = ["SoftLabels"]
 
 
 BLOCK = 4096  # rows made whole at a time
-LAYOUT = Parquet({"id": "ids", "p*": "values", "c*": "columns"}, spared=("weight",))
+LAYOUT = Parquet({"id": "ids", "p*": "values", "c*": "columns"}, spared=("weight", "several"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +60,9 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
     columns
         Class numbers of the values in each row, if only some are given; the rest of the probability is spread evenly
         over the other classes.
+    several
+        Whether an example may have several labels: each column is then a probability of its own, and rows need not sum
+        to 1.
 
     Raises
     ------
@@ -88,6 +91,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
     provenance: Provenance = field(default_factory=dict)
     weight: float = 1.0
     columns: NDArray[Any] | None = None
+    several: bool = False
 
     def __post_init__(self) -> None:
         owner = "SoftLabels"
@@ -96,7 +100,9 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         values = checks.array("values", owner, self.values, ndim=2, rows=ids.size, dtype=np.float32)
         classes = _names(self.classes)
         columns = None if self.columns is None else checked_columns(self.columns, values.shape, len(classes))
-        if classes:
+        if self.several:
+            values = _chances(values, columns, len(classes))
+        elif classes:
             check_probabilities(values, columns, len(classes), coarse)
             values, columns = compact(values, columns, len(classes))
         for name in ("seconds", "prior_seconds"):
@@ -113,7 +119,8 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
 
     def __repr__(self) -> str:
         width, unit = (len(self.classes), "class") if self.classes else (self.values.shape[1], "output")
-        plural = "" if width == 1 else "es" if self.classes else "s"
+        unit = "label" if self.several else unit
+        plural = "" if width == 1 else "es" if unit == "class" else "s"
         share = "" if self.weight == 1 else f", weight {self.weight:g}"
         return f"SoftLabels({len(self)} example{'s' * (len(self) != 1)}, {width} {unit}{plural}{share})"
 
@@ -124,6 +131,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         ids = "\n".join(map(str, self.ids[order].tolist())).encode()
         rest: list[object] = [] if self.columns is None else [self.columns[order].tobytes()]
         rest += [] if self.weight == 1 else [self.weight]
+        rest += ["several"] if self.several else []
         return fingerprint(ids, self.values[order].tobytes(), list(self.classes), *rest)
 
     def at(self, ids: ArrayLike) -> NDArray[np.float32]:
@@ -137,7 +145,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         Returns
         -------
         NDArray
-            One row per id, one column per class or output; the probabilities of each row sum to 1.
+            One row per id, one column per class, label or output; the probabilities of classes sum to 1 in each row.
 
         Raises
         ------
@@ -151,7 +159,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
     def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         """The same by position among `ids`, for loops that know it already."""
         rows = self.values[positions].astype(np.float32)
-        if not self.classes:
+        if not self.classes or self.several:
             return rows
         return whole_rows(rows, None if self.columns is None else self.columns[positions], len(self.classes))
 
@@ -241,7 +249,9 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         return np.concatenate([rows.argmax(1) for rows in blocks]), np.concatenate([rows.max(1) for rows in blocks])
 
     def _view(self) -> Table:
-        """The most probable class of each example, and how probable it is; of a regression, its size."""
+        """The most probable class of each example, and how probable it is; of labels or a regression, its size."""
+        if self.several:
+            return fact_table({"examples": len(self), "labels": len(self.classes), "weight": self.weight})
         if not self.classes:
             return fact_table({"examples": len(self), "outputs": self.values.shape[1], "weight": self.weight})
         likeliest, probability = self._likeliest()
@@ -252,6 +262,17 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
         rows = self.rows(np.arange(len(self)))
         names = self.classes or tuple(f"prediction_{k}" for k in range(rows.shape[1]))
         return data_frame({"id": self.ids, **dict(zip(names, rows.T, strict=True))})
+
+
+def _chances(values: NDArray[np.float32], columns: NDArray[Any] | None, labels: int) -> NDArray[np.float16]:
+    """Check that each value is the probability of one of several labels; kept in half precision."""
+    if columns is not None or values.shape[1] != labels:
+        raise InputError(
+            f"values of SoftLabels must have a column for each of the {labels} labels; got {values.shape[1]}."
+        )
+    if (values < 0).any() or (values > 1).any():
+        raise InputError(f"values of SoftLabels must be in [0, 1]; got {values.min():g} to {values.max():g}.")
+    return values.astype(np.float16)
 
 
 def _names(classes: object) -> tuple[str, ...]:

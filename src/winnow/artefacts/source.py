@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import fingerprint
+from .label_sets import check_label_rows
 from .notebook_view import Shown, class_table, fact_table, label_columns
 from .table import Table, data_frame
 
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "content_ids", "positions_of"]
 
-Task = Literal["classification", "regression", "unlabelled"]
+Task = Literal["classification", "multilabel", "regression", "unlabelled"]
 Kind = Literal["image", "tensor", "table", "text"]
-TASKS: tuple[Task, ...] = ("classification", "regression", "unlabelled")
+TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "unlabelled")
 KINDS: tuple[Kind, ...] = ("image", "tensor", "table", "text")
 Read = Callable[[NDArray[np.int64]], NDArray[Any]]
 
@@ -53,11 +54,13 @@ class Source(Shown):
         `image` (uint8, C x H x W), `tensor` (float32, C x H x W or other), `table` (float32, one row) or `text`
         (int32, one token id per word, 0 after the last).
     task
-        `classification`, `regression` or `unlabelled`.
+        `classification`, `multilabel`, `regression` or `unlabelled`.
     labels
-        Class numbers (int64, 0 to classes - 1), float targets, or None.
+        Class numbers (int64, 0 to classes - 1); for multilabel a row of 0 and 1 per example (uint8), one column per
+        label; float targets; or None.
     classes
-        Names of the classes, in the order of their numbers; empty for other tasks than classification.
+        Names of the classes, in the order of their numbers, or of the labels in the order of their columns; empty for
+        other tasks.
     make_ids
         The ids, or a function that computes them on first use, so that opening does not read large files.
     columns
@@ -127,8 +130,11 @@ class Source(Shown):
             return
         if self.labels is None:
             raise InputError(f"labels of {owner} are missing for a {self.task} task.")
-        wanted = np.int64 if self.task == "classification" else np.float64
-        labels = checks.array("labels", owner, self.labels, ndim=(1,) if wanted is np.int64 else (1, 2), rows=self.size)
+        wanted = {"classification": np.int64, "multilabel": np.uint8}.get(self.task, np.float64)
+        dimensions = {"classification": (1,), "multilabel": (2,)}.get(self.task, (1, 2))
+        labels = checks.array("labels", owner, self.labels, ndim=dimensions, rows=self.size)
+        if self.task == "multilabel":
+            check_label_rows(labels, len(self.classes), owner)
         if self.task == "classification":
             if labels.dtype.kind not in "iu":
                 raise InputError(f"labels of {owner} must be class numbers; got dtype {labels.dtype}.")
@@ -144,7 +150,8 @@ class Source(Shown):
         return self.size
 
     def __repr__(self) -> str:
-        what = f"{len(self.classes)} classes" if self.task == "classification" else self.task
+        word = {"classification": "classes", "multilabel": "labels"}.get(self.task)
+        what = self.task if word is None else f"{len(self.classes)} {word}"
         return f"Source({self.name!r}: {self.size} examples, {self.kind} {self.shape}, {what})"
 
     def __getitem__(self, position: int) -> tuple[NDArray[Any], Any]:
@@ -267,15 +274,20 @@ class Source(Shown):
 
     def with_classes(self, classes: Sequence[str]) -> Source:
         """The same examples with classes numbered as in `classes`, such as for a test set that lacks some."""
-        if self.task != "classification" or tuple(classes) == self.classes or self.labels is None:
+        if not self.classes or tuple(classes) == self.classes or self.labels is None:
             return self
+        one, several = ("label", "labels") if self.task == "multilabel" else ("class", "classes")
         unknown = sorted(set(self.classes) - set(classes))
         if unknown:
             raise InputError(
-                f"source {self.name!r} has the class {unknown[0]!r}, which is not among the "
-                f"{len(classes)} classes of the training data."
+                f"source {self.name!r} has the {one} {unknown[0]!r}, which is not among the "
+                f"{len(classes)} {several} of the training data."
             )
         number = {name: index for index, name in enumerate(classes)}
+        if self.task == "multilabel":
+            rows = np.zeros((self.size, len(classes)), dtype=np.uint8)
+            rows[:, [number[name] for name in self.classes]] = self.labels
+            return replace(self, labels=rows, classes=tuple(classes), make_ids=self.ids)
         table = np.array([number[name] for name in self.classes], dtype=np.int64)
         return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
 
@@ -305,8 +317,8 @@ class Source(Shown):
 
     @property
     def outputs(self) -> int:
-        """The number of network outputs per example: one per class, or one per regression target."""
-        if self.task == "classification" or self.labels is None:
+        """The number of network outputs per example: one per class or label, or one per regression target."""
+        if self.classes or self.labels is None:
             return len(self.classes)
         return int(np.prod(self.labels.shape[1:], dtype=int))
 

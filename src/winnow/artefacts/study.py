@@ -15,10 +15,10 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from .class_metrics import BESIDE, CLASSIFIED, METRICS, WORDS, f1_marks, in_percent
+from .class_metrics import BESIDE, CLASSIFIED, LABEL_F1, METRICS, WORDS, f1_marks, in_percent
 from .example_marks import unpacked, unpacked_classes
 from .free_alternatives import StudyVerdict, judge
-from .intervals import Interval, crossed, difference, mean, paired
+from .intervals import Interval, crossed, difference, mean, paired, with_example_error
 from .notebook_view import Shown
 from .outcome import Arm, Outcome
 from .provenance import Provenance
@@ -41,7 +41,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     Parameters
     ----------
     metric
-        What conclusions are based on: `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc` or `r2`; higher is better.
+        What conclusions are based on: `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc`, `map` (mean average
+        precision, of several labels per example) or `r2`; higher is better.
     arms
         The training sets, full and random included.
     outcomes
@@ -156,6 +157,19 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             return replace(mean(values).within(*((0, 1) if shares else (-math.inf, 1))), about=SEEDS)
         counted: Literal["shares", "r2"] = "shares" if shares else "r2"
         return crossed(marks, counted=counted, about=self._about, classes=self._strata(done, word))
+
+    def beside(self, arm: str, test: str | None = None) -> dict[str, Interval]:
+        """Of several labels per example, F1 of the same models, micro and macro, each with its 95 % interval.
+
+        Empty for other tasks. The part of the interval for other test examples is that of single models, which is never
+        too narrow.
+        """
+        done = [o.beside for o in self.of(arm, test).values() if o.beside]
+        found = {}
+        for place, name in enumerate(LABEL_F1 if done else ()):
+            values, errors = ([one[2 * place + k] for one in done] for k in (0, 1))
+            found[name] = with_example_error(values, float(np.mean(errors)), about=self._about)
+        return found
 
     def versus(self, arm: str, other: str, test: str | None = None, metric: str | None = None) -> Interval:
         """Mean of `arm - other`, paired by seed and test example, with its 95 % interval.
@@ -297,6 +311,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
                     f"{self._word}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
+                    **{f"{name}, %": shown(found) for name, found in self.beside(arm.name, test).items()},
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
                     "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
                     "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
@@ -325,6 +340,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 if len(self.tests) > 1:
                     row["test"] = test
                 row |= {self.metric: got.centre, "low": got.low, "high": got.high}
+                row |= {name.replace(" ", "_").lower(): f1.centre for name, f1 in self.beside(arm.name, test).items()}
                 row |= self._against("random", arm.name, arm.baseline, test)
                 row |= self._against("same_steps", arm.name, self._same_steps(arm, test), test)
                 full = self.full
@@ -346,7 +362,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     @property
     def _word(self) -> str:
         """The metric as tables call it."""
-        return self.metric if self.metric == "r2" else WORDS[self.metric]
+        return self.metric if self.metric in ("map", "r2") else WORDS[self.metric]
 
     def _same_steps(self, arm: Arm, test: str) -> str | None:
         """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
@@ -370,7 +386,9 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value}
             row |= {word: self._value(one, word) for word in self.metrics[1:]} | {"loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
-            row |= {f"accuracy of {name}": value for name, value in classes}
+            per = "accuracy" if self.metric in CLASSIFIED else self.metric
+            row |= {f"{per} of {name}": value for name, value in classes}
+            row |= dict(zip(LABEL_F1, (one.beside or ())[::2], strict=False))
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
         return data_frame(rows)
 

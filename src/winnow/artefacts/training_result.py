@@ -23,11 +23,11 @@ class Marks:
     Parameters
     ----------
     value
-        Accuracy, or R2.
+        Accuracy, mean average precision, or R2.
     loss
         Mean loss.
     per_class
-        Accuracy per class; empty for regression.
+        Accuracy per class, or average precision per label; empty for regression.
     examples
         The q_i, in canonical order.
     balanced_accuracy, macro_f1, auroc
@@ -36,6 +36,8 @@ class Marks:
         The predicted class of each example.
     placements
         The mark of each example in AUROC (`class_metrics`).
+    beside
+        Of several labels per example, other metrics of the same predictions, as in `Outcome`.
     """
 
     value: float
@@ -47,10 +49,11 @@ class Marks:
     auroc: float | None = None
     predicted: tuple[int, ...] | None = None
     placements: tuple[float, ...] | None = None
+    beside: tuple[float, ...] | None = None
 
     def of(self, metric: str) -> float:
         """The value of a metric; NaN if it is not known."""
-        found = self.value if metric in ("accuracy", "r2") else getattr(self, metric)
+        found = self.value if metric in ("accuracy", "map", "r2") else getattr(self, metric)
         return math.nan if found is None else float(found)
 
     def marks(self, metric: str, labels: NDArray[Any], classes: int) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..artefacts.finding import Finding
+from ..artefacts.label_sets import label_words
 from ..sources.content import content_keys
 from .near_pairs import NearPairs, checks_rows, near_pairs
 from .table_match import repeat_probability
@@ -210,6 +211,8 @@ def given_label(source: Source, position: int) -> str:
     if source.labels is None:
         return ""
     label = source.labels[position]
+    if source.task == "multilabel":
+        return label_words(label, source.classes)
     if source.task == "classification":
         return source.classes[int(label)]
     return ", ".join(f"{value:g}" for value in np.atleast_1d(label))

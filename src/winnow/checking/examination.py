@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Issues, Signals, Source
-from ..artefacts.issues import Finding
+from ..artefacts.issues import RANKED, Finding
 from ..artefacts.verdicts import read_marks
 from ..core import checks
 from ..core.errors import InputError
@@ -25,6 +25,7 @@ from .class_findings import class_findings
 from .columns import columns, drift
 from .duplicates import DuplicateGroups, duplicates
 from .label_issues import LabelIssues, label_issues, target_issues
+from .label_set_issues import label_set_issues
 from .leaks import leaks
 from .neighbour_rows import neighbour_rows
 from .outliers import outliers
@@ -125,16 +126,18 @@ class Examination:
                 out=self.run,
                 engine=asked.engine,
             )
-        if "embeddings" in found or "oof" not in found or source.task != "classification":
+        if "embeddings" in found or "oof" not in found or not source.classes:
             return found
         near = neighbour_rows(source, asked.seed) if rows is None else rows
         axes = {**(found.axes or {}), "embeddings": ("examples", "embedding")}
         return replace(found, arrays={**found.arrays, "embeddings": near}, axes=axes)
 
     def _judged(self) -> LabelIssues:
-        marks = read_marks(self.asked.marks, "label" if self.source.task == "classification" else "target")
+        marks = read_marks(self.asked.marks, RANKED[self.source.task])
         if self.source.task == "regression":
             return target_issues(self.source, self.signals, marks)
+        if self.source.task == "multilabel":
+            return label_set_issues(self.source, self.signals, marks)
         return label_issues(self.source, self.signals, marks, _conflicts(self.source, self.groups))
 
 
@@ -184,7 +187,7 @@ def _with_verdicts(found: list[Finding], marks: Any) -> list[Finding]:
 
 def _applying(kinds: tuple[str, ...] | None, source: Source, test: Source | None) -> tuple[str, ...]:
     """The kinds that apply to these data; raise if one was asked for that does not."""
-    labelled = source.task == "regression" or (source.task == "classification" and len(source.classes) > 1)
+    labelled = source.task in ("regression", "multilabel") or len(source.classes) > 1
     applies = {
         "label": labelled,
         "class": labelled and source.task == "classification",

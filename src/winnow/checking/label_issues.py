@@ -18,7 +18,7 @@ from ..artefacts import Interval, Signals, Source
 from ..artefacts.issues import Finding
 from ..scores.mislabelled import SPREAD, LabelEvidence, label_evidence
 
-__all__ = ["LabelIssues", "label_issues", "target_issues", "with_marks"]
+__all__ = ["LabelIssues", "label_issues", "rate_of", "target_issues", "verdicts_of", "with_marks"]
 
 FLAGGED = 0.5  # probability from which on a label counts as wrong
 AMBIGUOUS = 0.3  # probability that both of two classes have at least
@@ -71,7 +71,7 @@ def label_issues(
     sure = found.probability.copy()
     for at, least in (conflicts or {}).items():
         sure[at] = max(sure[at], least)
-    verdicts = _verdicts(source, marks)
+    verdicts = verdicts_of(source, marks)
     sure = with_marks(sure, verdicts)
     found = replace(found, probability=sure, share=float(sure.mean()))
     labels, names = found.labels, np.array(source.classes)
@@ -101,7 +101,7 @@ def label_issues(
         for at in np.flatnonzero(ambiguous)
     ]
     return LabelIssues(
-        ranking, claimed, _rate(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
+        ranking, claimed, rate_of(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
     )
 
 
@@ -147,7 +147,7 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
     rate = np.minimum.accumulate((expected / np.arange(1, len(source) + 1))[::-1])[::-1]
     sure = np.empty(len(source))
     sure[order] = 1 - np.minimum(rate, 1.0)
-    verdicts = _verdicts(source, marks)
+    verdicts = verdicts_of(source, marks)
     sure = with_marks(sure, verdicts)
     flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
     by = "a network that was not trained on it" if name == "oof" else "the network trained on it"
@@ -163,10 +163,11 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
         "flagged": flagged,
         "verdict": verdicts.astype(str),
     }
-    return LabelIssues(ranking, [], _rate(float(flagged.mean()), verdicts, SPREAD[name == "oof"]), None)
+    return LabelIssues(ranking, [], rate_of(float(flagged.mean()), verdicts, SPREAD[name == "oof"]), None)
 
 
-def _verdicts(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
+def verdicts_of(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
+    """What a person said of each example; nothing if not marked."""
     return np.array([(marks or {}).get(str(one), "") for one in source.ids.tolist()], dtype=object)
 
 
@@ -196,7 +197,7 @@ def _words(
     return made
 
 
-def _rate(share: float, verdicts: NDArray[Any], spread: float) -> Interval:
+def rate_of(share: float, verdicts: NDArray[Any], spread: float) -> Interval:
     """The share of wrong labels with the interval that its error on other data sets suggests."""
     odds = np.log((share + 1e-6) / (1 - share + 1e-6))
     known = 1 - np.mean(verdicts != "")

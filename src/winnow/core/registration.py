@@ -36,7 +36,7 @@ Moment = Literal["data", "training", "epoch", "trained", "ensemble", "fold"]
 Arrays = Mapping[str, NDArray[Any]]
 MakeUp = Callable[[Mapping[str, int], NDArray[np.int64], NDArray[np.float64], np.random.Generator], Arrays]
 
-ALL_TASKS = ("classification", "regression", "unlabelled")
+ALL_TASKS = ("classification", "multilabel", "regression", "unlabelled")
 AXES = ("seeds", "models", "epochs", "examples", "classes", "embedding", "projection")
 STACKED = ("seeds", "models")  # axes along which trainings are stacked
 GROWTHS = ("once", "n", "n classes", "n kept", "class^2", "n^2", "look", "gradient")
@@ -89,7 +89,7 @@ class ArrayLayout:
 
     axes: tuple[str | int, ...]
     dtype: str = "float32"
-    tasks: tuple[str, ...] = ("classification", "regression", "unlabelled")
+    tasks: tuple[str, ...] = ALL_TASKS
 
     def __post_init__(self) -> None:
         known = all(axis in AXES or (isinstance(axis, int) and axis > 0) for axis in self.axes)

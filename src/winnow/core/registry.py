@@ -223,7 +223,7 @@ def network(*, shape: tuple[int, ...], paper: str = "", text: bool = False) -> C
         Whether it takes the token ids of text, and nothing else.
     """
     about: dict[str, Any] = {"paper": paper, "shape": shape, "text": text}
-    tasks = frozenset(("classification", "regression"))
+    tasks = frozenset(("classification", "multilabel", "regression"))
     return _registrar(lambda function: Network("network", function.__name__, function, tasks=tasks, **about))
 
 

@@ -275,6 +275,7 @@ def study_of(
                         result.iterations,
                         result.seconds,
                         packed(marks.examples, binary=classified),
+                        beside=marks.beside,
                         **(_beside(marks) if classified else {}),
                     )
                 )

@@ -9,7 +9,8 @@ Each test example gets a quality q_i: 1 if the prediction is right and 0 if it i
     q_i = 1 - mean over outputs of (y_i - f_i)^2 / var(y),
 
 with the variance over the test set. Accuracy and R2 are the mean of q_i. Balanced accuracy, macro F1 and AUROC are
-measured beside accuracy (`class_metrics`).
+measured beside accuracy (`class_metrics`). For several labels per example the metric is mean average precision, and q_i
+what the example adds to it (`label_metrics`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
 from ..artefacts.class_metrics import BESIDE, auroc_marks, class_mean, f1_marks
+from ..artefacts.label_set_logits import LabelSetLogits
 from ..artefacts.labelled_logits import log_softmax
 from ..artefacts.soft_labels import SoftLabels
 from ..artefacts.training_result import Marks, Result
@@ -39,6 +41,7 @@ from ..models.identity import describe as describe_model
 from ..models.identity import is_estimator
 from ..training import Feed, Recipe, Scaling, hold, predict, train
 from ..training.estimators import fitted
+from .label_metrics import mean_average_precision, micro_macro_f1
 from .resample import resampled
 
 __all__ = ["Protocol", "Training", "retrain", "retrain_all"]
@@ -247,6 +250,8 @@ def mark(output: NDArray[np.float64], exam: Feed, keep_examples: bool = False) -
     if labels is None:
         raise InputError(f"source {exam.source.name!r} has no labels to measure against.")
     wanted = labels[exam.order]
+    if exam.source.task == "multilabel":
+        return _label_marks(output, wanted != 0, keep_examples)
     if exam.source.task == "classification":
         return _classified(output, wanted, len(exam.source.classes), keep_examples)
     truth = wanted.reshape(wanted.shape[0], -1)
@@ -278,6 +283,17 @@ def _classified(
         tuple(predicted.tolist()) if kept else None,
         tuple(placed.round(6).tolist()) if kept and placed is not None else None,
     )
+
+
+def _label_marks(output: NDArray[np.float64], truth: NDArray[np.bool_], keep_examples: bool) -> Marks:
+    """Mean average precision of several labels per example, with F1 beside it."""
+    value, each, marks = mean_average_precision(output, truth)
+    losses = LabelSetLogits(output, truth).losses
+    beside: list[float] = []
+    for other, parts in micro_macro_f1(output, truth):
+        beside += [other, float(parts.std() / math.sqrt(parts.size))]
+    kept = tuple(marks.astype(np.float32).tolist()) if keep_examples else ()
+    return Marks(value, float(losses.mean()), each, kept, beside=tuple(beside))
 
 
 def _by_class(quality: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> tuple[float, ...]:

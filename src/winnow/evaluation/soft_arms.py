@@ -24,18 +24,21 @@ def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
         return None
     if not isinstance(soft, SoftLabels):
         raise InputError(f"soft of evaluate must be SoftLabels (wn.relabel.soft_labels); got {type(soft).__name__}.")
-    if source.task != "classification" and not soft.classes:
+    if source.task == "regression" and not soft.classes:
         if soft.values.shape[1] != source.outputs:
             raise InputError(
                 f"soft of evaluate must have {source.outputs} columns, one per output of source {source.name!r}; got "
                 f"{soft.values.shape[1]}."
             )
-    elif source.task != "classification" or sorted(soft.classes) != sorted(source.classes):
-        ours = f"the {len(source.classes)} classes" if source.task == "classification" else "classes, and has none,"
+    elif sorted(soft.classes) != sorted(source.classes) or not soft.classes:
+        ours = f"the {len(source.classes)} classes" if source.classes else "classes, and has none,"
         raise InputError(
             f"soft of evaluate must have {ours} of source {source.name!r}, by the same names; "
             f"got {len(soft.classes)}: {', '.join(soft.classes[:3])} ..."
         )
+    if soft.several != (source.task == "multilabel"):
+        needs = "a probability per label" if not soft.several else "probabilities of classes"
+        raise InputError(f"soft of evaluate must hold {needs} for source {source.name!r}, which is {source.task}.")
     if fits:
         raise InputError("soft of evaluate is for networks; an estimator is fitted to labels.")
     return soft.with_classes(source.classes) if soft.classes else soft

@@ -27,6 +27,10 @@ def trainable(owner: str, source: object) -> Source:
         raise NotDefinedError(f"{owner} trains and tests on labels, and source {source.name!r} has none.")
     if source.task == "classification" and np.ptp(source.labels) == 0:
         raise InputError(f"{owner} needs at least two classes among the examples of source {source.name!r}; got one.")
+    if source.task == "multilabel" and (np.ptp(source.labels, axis=0) == 0).all():
+        raise InputError(
+            f"{owner} needs a label that some examples of source {source.name!r} have and others do not; got none."
+        )
     return source
 
 
@@ -57,6 +61,14 @@ def exam(name: str, owner: str, source: Source, test: Any) -> Source:
         ours, theirs = getattr(source, what), getattr(found, what)
         if ours != theirs:
             raise InputError(f"{what} of {name} of {owner} must be that of the training data, {ours}; got {theirs}.")
+    if found.task == "multilabel":
+        found = found.with_classes(source.classes)
+        if (np.ptp(np.asarray(found.labels), axis=0) == 0).all():
+            raise InputError(
+                f"{name} of {owner} must have a label that some examples have and others do not, or average precision "
+                "has no meaning; got none."
+            )
+        return found
     if found.task == "classification":
         return found.with_classes(source.classes)
     # A single target per example may be a vector or a table with one column.

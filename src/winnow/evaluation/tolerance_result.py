@@ -59,7 +59,7 @@ class Search:
     tolerance, confidence
         The arguments.
     metric
-        `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc` or `r2`.
+        `accuracy`, `balanced_accuracy`, `macro_f1`, `auroc`, `map` or `r2`.
     reference
         What losses are measured against, in words.
     full_size

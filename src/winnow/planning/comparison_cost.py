@@ -109,7 +109,9 @@ def _extrapolated(groups: NDArray[np.int64], large: int, seconds: Callable[[int]
 def _seconds(half: Half, counts: Counts, classes: int, each: int) -> float:
     """Seconds for a number of synthetic classes with `each` examples."""
     rows = classes * each
-    signals = half.slice(counts, rows, classes if half.task == "classification" else 0, max(1, counts.watched))
+    signals = half.slice(
+        counts, rows, classes if half.task in ("classification", "multilabel") else 0, max(1, counts.watched)
+    )
     size = max(1, round(rows * counts.kept / counts.n))
     found = half.seconds(signals, size, half.balance)
     return found if found > QUICK else min(found, *(half.seconds(signals, size, half.balance) for _ in range(2)))

@@ -71,9 +71,7 @@ def measured(item: tuple[Source, torch.nn.Module | None, Recipe, Counts]) -> Pac
 def _look(network: torch.nn.Module, few: Feed, recipe: Recipe, recorded: bool) -> float:
     """Seconds per example of a pass without gradients, with or without recording."""
     source = few.source
-    recorder = Recorder(
-        len(few), source.outputs, task="regression" if source.task == "regression" else "classification"
-    )
+    recorder = Recorder(len(few), source.outputs, task="classification" if source.task == "unlabelled" else source.task)
     targets = np.zeros(0) if few.targets is None else few.targets.numpy()
 
     def look() -> None:
@@ -131,7 +129,7 @@ def trying(request: Request, counts: Counts, pace: Pace, engine: Engine) -> tupl
 
 def _growing(source: Source, half: Half, counts: Counts) -> float:
     """Seconds of a half whose time grows with the number of examples."""
-    kinds = min(10, len(source.classes), counts.n) if source.task == "classification" else 0
+    kinds = min(10, len(source.classes), counts.n)
     picks = half.cost.time == "n kept"
     layouts = [registry.layout_of(name) for name in half.method.needs - {"scores"}]
     numbers = max(1, sum(layout.bytes(counts.sizes) for layout in layouts) // 4)

@@ -230,6 +230,7 @@ def _without_forecast(options: Options, tolerance: float, about: dict[str, Any])
     source = options.source
     why = {
         "regression": "the target is a number, and accuracy can be forecast for classification only",
+        "multilabel": "examples have several labels, and accuracy can be forecast for classification only",
         "unlabelled": "there are no labels, and accuracy can be forecast for classification only",
     }.get(source.task, f"{len(source):,} examples are too few for a pilot")
     chosen = automatic(source, HALF)

@@ -50,6 +50,12 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
             "there are no labels: difficulty is the distance to the nearest prototype. Every level of it is covered, "
             "because nothing can be retrained to show that the hardest are worth more",
         )
+    if task == "multilabel":
+        return Chosen(
+            "tilted",
+            "examples have several labels: random draws that lean towards examples whose labels training was undecided "
+            "about; easy ones stay",
+        )
     kept = None if keep is None else keep * size / max(1, classes)
     if kept is not None and kept < FEW:
         return Chosen(

@@ -44,21 +44,24 @@ def weighted_targets(
     if not request.soft or signals is None:
         return None
     made = soft_targets(signals.take(source.ids))
-    weight = mixing_weight(keep or 0.5, _accuracy(made, source), len(source.classes))
+    classes = len(source.classes) if source.task == "classification" else 0
+    weight = mixing_weight(keep or 0.5, _accuracy(made, source), classes)
     return dataclasses.replace(made.with_classes(source.classes), weight=weight)
 
 
 def _accuracy(soft: SoftLabels, source: Source) -> float:
-    """Share of the labels that the soft targets predict, or R2.
+    """Share of the labels that the soft targets predict, or R2; of several labels, the mean R2 of their probabilities.
 
     It is held-out accuracy if they are out of fold. Otherwise it is accuracy during training: a network that has not
     memorised its data does about as well on new data, and one that has is not a weak one.
     """
     if source.task == "classification":
         return soft.agreement(source)
-    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
-    missed = ((soft.at(source.ids) - truth) ** 2).mean(0)
-    return float((1 - missed / truth.var(0)).mean())
+    order = source.order  # of the ids, so that sums are the same to the last digit whatever the order of the source
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)[order]
+    told = truth.var(0) > 0  # a label that all examples have, or none, has nothing to predict
+    missed = ((soft.at(source.ids[order]) - truth) ** 2).mean(0)
+    return float((1 - missed[told] / truth.var(0)[told]).mean())
 
 
 def without_suspects(source: Source, signals: Signals | None, request: Request) -> NDArray[Any] | None:

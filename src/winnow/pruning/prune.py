@@ -265,7 +265,8 @@ def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
     if seen.all() or whole.labels is None:
         return soft
     labels = np.asarray(whole.labels)
-    rows = np.eye(len(whole.classes))[labels] if whole.classes else labels.reshape(len(whole), -1).astype(np.float64)
+    one_hot = whole.task == "classification"
+    rows = np.eye(len(whole.classes))[labels] if one_hot else labels.reshape(len(whole), -1).astype(np.float64)
     rows[seen] = soft.at(whole.ids[seen])
     return dataclasses.replace(soft, ids=whole.ids, values=rows, columns=None)
 

@@ -18,7 +18,7 @@ __all__ = ["made_up", "made_up_signals"]
 
 def made_up_signals(source: Source, epochs: int) -> Signals:
     """Return a few made-up examples with every signal of the task, shaped as if the source had been observed."""
-    kinds = min(5, max(2, len(source.classes))) if source.task == "classification" else 0
+    kinds = min(5, max(2, len(source.classes))) if source.classes else 0
     sizes = {"seeds": 2, "models": 10, "epochs": epochs, "examples": 60, "classes": kinds}
     return made_up(source.task, {**sizes, "embedding": 4, "projection": 4}, "rehearsal")
 
@@ -31,7 +31,7 @@ def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[st
     task
         Their task.
     sizes
-        Length of each axis; `classes` is 0 if the task is not classification.
+        Length of each axis; `classes` is 0 if there are neither classes nor labels.
     seed
         A word that names the random stream.
     only
@@ -39,7 +39,9 @@ def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[st
     """
     n, kinds, epochs = sizes["examples"], sizes["classes"], sizes["epochs"]
     rng = stream(0, seed)
-    groups = np.arange(n) % max(1, kinds)
+    groups: NDArray[Any] = np.arange(n) % max(1, kinds)
+    if task == "multilabel":  # in turn, and every third example has the next label too
+        groups = np.eye(kinds, dtype=np.uint8)[groups] | np.eye(kinds, dtype=np.uint8)[(groups + n % 3) % kinds]
     hardness = rng.random(n)
     arrays: dict[str, NDArray[Any]] = {}
     for entry in registry.listing("signal"):
@@ -49,6 +51,6 @@ def made_up(task: Task, sizes: Mapping[str, int], seed: str, only: Collection[st
             arrays |= {name: values for name, values in made.items() if name in missing}
     if not arrays:  # a method that needs nothing still needs the ids
         arrays["losses"] = np.zeros((1, epochs, n))
-    labels = {"classification": groups, "regression": rng.random(n), "unlabelled": None}[task]
+    labels = {"regression": rng.random(n), "unlabelled": None}.get(task, groups)
     classes = tuple(map(str, range(kinds)))
     return Signals(np.arange(n), arrays, task, labels, classes, tuple(range(1, epochs + 1)), epochs)

@@ -152,7 +152,7 @@ class Request:
             needs = needs - {"logits"}
         if self.soft:
             needs = needs | {"predictions"} | ({"margins"} if classified else set())
-        if self.balance is not None and not classified:
+        if self.balance is not None and not self.source.classes:
             needs = needs | {"embeddings"}
         return frozenset(needs)
 
@@ -263,7 +263,12 @@ def _fits(source: Source, signals: Signals) -> None:
             f"{of('signals', 'prune')} must hold every example of source {source.name!r}; {int(missing.sum())} are "
             f"missing, the first is {source.ids[missing][0]!r}. Give the Recorder the ids: ids=source.ids."
         )
-    if signals.task == source.task == "classification" and sorted(signals.classes) != sorted(source.classes):
+    if signals.task != source.task and signals.task != "unlabelled":
+        raise InputError(
+            f"{of('signals', 'prune')} must be of the task of source {source.name!r}, {source.task}; got "
+            f"{signals.task}."
+        )
+    if signals.task == source.task and sorted(signals.classes) != sorted(source.classes):
         raise InputError(
             f"{of('signals', 'prune')} must have the classes of source {source.name!r}, by the same names; got "
             f"{', '.join(signals.classes[:3])} and so on, not {', '.join(source.classes[:3])}. Give the Recorder the "

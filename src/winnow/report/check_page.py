@@ -172,7 +172,8 @@ def _tiles(issues: Issues) -> list[dict[str, str]]:
 
 
 def _classes(issues: Issues) -> str:
-    return f"{len(issues.classes):,} classes" if issues.classes else issues.task
+    word = "labels" if issues.task == "multilabel" else "classes"
+    return f"{len(issues.classes):,} {word}" if issues.classes else issues.task
 
 
 def _square(issues: Issues) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The section on classes: accuracy and kept examples per class, as a table and as a figure."""
+"""The section on classes or labels: the metric and kept examples for each, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ def class_section(saved: SavedRun, study: Study, arms: Sequence[str], main: str 
         return None
     arm = main or arms[0]
     counts = _counts(saved) if main is not None else ()
-    title = f"accuracy per class: {arm}, random and full data"
+    units = Units.of(study)
+    title = f"{units.word} per {units.per}: {arm}, random and full data"
     balance = [(a.name, a.class_balance) for a in (study.full, study.arm(arm)) if a and a.class_balance is not None]
     return {
         "arm": arm,
+        "one": units.per,
+        "several": "classes" if units.per == "class" else f"{units.per}s",
         "drawn": 24 if len(study.classes) > 24 else None,
         "svg": Markup(to_svg(per_class(study, arm, counts), title, "c0")),
         "table": _class_table(study, arm, counts),
@@ -76,7 +79,7 @@ def _class_table(study: Study, arm: str, counts: Sequence[tuple[str, int, int]])
                 gap_cell(units, _class_gap(study, arm, number), judge=True),
             ]
         )
-    return table(["class", "kept", "full, %", "random, %", f"{arm}, %", "against random"], rows)
+    return table([units.per, "kept", "full, %", "random, %", f"{arm}, %", "against random"], rows)
 
 
 def _class_gap(study: Study, arm: str, number: int) -> Interval | None:
@@ -99,18 +102,18 @@ def _class_gaps(study: Study, arms: Sequence[str]) -> dict[str, Any]:
         [cell(name), *(gap_cell(units, _class_gap(study, arm, number), judge=True) for arm in arms)]
         for number, name in enumerate(study.classes)
     ]
-    return table(["class", *arms], rows)
+    return table([units.per, *arms], rows)
 
 
 def per_class(
     study: Study, arm: str, counts: Sequence[tuple[str, int, int]] = (), test: str | None = None, most: int = 24
 ) -> Figure:
-    """Accuracy per class for the arm, its random baseline and the full data, next to the fraction kept.
+    """The metric per class or label for the arm, its random baseline and the full data, next to the fraction kept.
 
     Parameters
     ----------
     study
-        A study of classification.
+        A study of classification, or of several labels per example.
     arm
         The arm to show.
     counts
@@ -120,7 +123,7 @@ def per_class(
     most
         The largest number of classes to show; of more, those that differ most from random.
     """
-    lines = _class_lines(study, arm, test)
+    lines, per = _class_lines(study, arm, test), Units.of(study).per
     order = _by_effect(lines, most)
     names = [study.classes[number] if number < len(study.classes) else str(number) for number in order]
     share = {name: (held, total) for name, held, total in counts}
@@ -157,13 +160,13 @@ def per_class(
         axes.set_yticks(y, [name_for_axis(name) for name in names])
         axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
         axes.set_ylim(-0.7, len(order) - 0.3)
-        axes.set_xlabel("accuracy, %")
+        axes.set_xlabel(Units.of(study).axis)
         axes.margins(x=0.08)
         axes.locator_params(axis="x", nbins=5)
         axes.grid(axis="both")
         axes.spines["left"].set_visible(False)
         if shown:
-            _kept_bars(figure.add_subplot(grid[0, 1], sharey=axes), y, [share[name] for name in names])
+            _kept_bars(figure.add_subplot(grid[0, 1], sharey=axes), y, [share[name] for name in names], per)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=3, handlelength=1.2)
         return figure
 
@@ -187,12 +190,12 @@ def _by_effect(lines: Mapping[str, NDArray[np.float64]], most: int) -> NDArray[n
     return order if order.size <= most else np.concatenate([order[: most // 2], order[-(most - most // 2) :]])
 
 
-def _kept_bars(axes: Any, y: NDArray[np.int64], share: Sequence[tuple[int, int]]) -> None:
+def _kept_bars(axes: Any, y: NDArray[np.int64], share: Sequence[tuple[int, int]], per: str) -> None:
     fraction = np.array([held / total if total else 0.0 for held, total in share]) * 100
     bars = axes.barh(y, fraction, height=0.55, color=LIGHT["dropped"])
     axes.bar_label(bars, [f"{held:,}" for held, _ in share], padding=3, fontsize=8, color=LIGHT["soft"])
     axes.tick_params(axis="y", labelleft=False)
     axes.set_xlim(0, max(float(fraction.max(initial=1.0)) * 1.45, 1.0))
     axes.locator_params(axis="x", nbins=3)
-    axes.set_xlabel("kept per class, %")
+    axes.set_xlabel(f"kept per {per}, %")
     axes.spines["left"].set_visible(False)

@@ -16,13 +16,14 @@ LONGEST_NAME = 22
 
 @dataclass(frozen=True)
 class Units:
-    """How a metric is written: accuracies in per cent with differences in points, the others unscaled."""
+    """How a metric is written: accuracies and average precision in per cent, differences in points; others unscaled."""
 
     word: str
     axis: str
     scale: float
     digits: int
     percent: bool
+    per: str = "class"  # what the metric is given for one by one
 
     @classmethod
     def of(cls, study: Study) -> Units:
@@ -34,7 +35,7 @@ class Units:
         """The units of a metric."""
         word = "R\N{SUPERSCRIPT TWO}" if metric == "r2" else WORDS[metric]
         if in_percent(metric):
-            return cls(word, f"{word}, %", 100.0, 1, True)
+            return cls(word, f"{word}, %", 100.0, 1, True, per="label" if metric == "map" else "class")
         return cls(word, word, 1.0, 3, False)
 
     def number(self, value: float, sign: bool = False) -> str:

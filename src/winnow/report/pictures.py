@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Scores, Source, Subset
 from ..artefacts.gallery import Example, Gallery
+from ..artefacts.label_sets import label_words
 from ..core import checks
 from ..core.seeds import stream
 
@@ -141,14 +142,19 @@ def _label(source: Source, position: int) -> str | None:
     if source.labels is None:
         return None
     label = source.labels[position]
+    if source.task == "multilabel":
+        return label_words(label, source.classes)
     if source.task == "classification":
         return source.classes[int(label)]
     return ", ".join(f"{value:.4g}" for value in np.atleast_1d(label).tolist())
 
 
 def _counts(source: Source, kept: NDArray[np.bool_]) -> tuple[tuple[str, int, int], ...]:
-    if source.task != "classification" or source.labels is None:
+    if not source.classes or source.labels is None:
         return ()
+    if source.task == "multilabel":
+        sums = (source.labels[kept].sum(axis=0, dtype=np.int64), source.labels.sum(axis=0, dtype=np.int64))
+        return tuple(zip(source.classes, *(one.tolist() for one in sums), strict=True))
     total = np.bincount(source.labels, minlength=len(source.classes))
     held = np.bincount(source.labels[kept], minlength=len(source.classes))
     return tuple(zip(source.classes, held.tolist(), total.tolist(), strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -193,6 +194,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
         figure = figures.arms_side_by_side(study, test) if one else figures.accuracy_against_fraction(study, test)
         title = f"{units.word} {'of each training set' if one else 'by fraction kept'}, on {test}"
         rows = []
+        beside = partial(study.beside, test=test)
         for arm in run:
             got, worst = study.interval(arm.name, test), _worst(study, arm.name, test)
             full = None if arm.kind == "full" else words.versus_full(study, arm.name, test)
@@ -203,6 +205,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
                     cell(arm.name, kind=arm.kind),
                     cell(f"{arm.size:,}", f"{arm.keep * 100:.3g}{GAP}%"),
                     cell(units.level(got.centre), _range(units, got)),
+                    *(cell(units.level(one.centre), _range(units, one)) for one in beside(arm.name).values()),
                     gap_cell(units, chance, judge=True),
                     gap_cell(units, same),
                     gap_cell(units, full),
@@ -222,10 +225,11 @@ def _results(study: Study) -> list[dict[str, Any]]:
                         "training set",
                         "kept",
                         units.word,
+                        *(beside(run[0].name) if run else ()),
                         "against random",
                         "against same steps",
                         "against full",
-                        "worst class",
+                        f"worst {units.per}",
                         "seeds",
                     ],
                     rows,

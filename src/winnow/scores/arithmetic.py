@@ -18,6 +18,7 @@ from ..core import checks
 from ..core.errors import InputError
 
 __all__ = [
+    "binary_entropy",
     "epoch_row",
     "labels_of",
     "log_softmax",
@@ -39,6 +40,13 @@ Floats = NDArray[np.float64]
 def softmax(logits: NDArray[np.floating]) -> Floats:
     """Softmax over the last axis."""
     return np.exp(log_softmax(logits))
+
+
+def binary_entropy(chances: Floats) -> Floats:
+    """Entropy of being or not being, in nats, for each probability."""
+    least = np.finfo(np.float64).tiny
+    rest = 1.0 - chances
+    return np.asarray(-(chances * np.log(np.maximum(chances, least)) + rest * np.log(np.maximum(rest, least))))
 
 
 def labels_of(signals: Signals) -> NDArray[np.int64]:

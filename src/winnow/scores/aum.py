@@ -7,16 +7,18 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import checks, registry
+from ..core.errors import NotDefinedError
 from .arithmetic import trainings
 
 __all__ = ["aum"]
 
 
-@registry.score(needs={"margins", "losses"}, paper="Pleiss et al. 2020")
+@registry.score(needs={"margins", "losses"}, paper="Pleiss et al. 2020", tasks=("classification", "multilabel"))
 def aum(signals: Signals, *, on: str = "logits") -> NDArray[np.float64]:
     """Minus the mean margin of the true class over training.
 
-    - mean over seeds and recorded epochs of (z_y - max over k != y of z_k), z the logits.
+    - mean over seeds and recorded epochs of (z_y - max over k != y of z_k), z the logits. With several labels per
+    example, the margin is the mean over labels of z_k where the label is given and - z_k where it is not.
 
     Parameters
     ----------
@@ -24,9 +26,11 @@ def aum(signals: Signals, *, on: str = "logits") -> NDArray[np.float64]:
         Must have `margins`, and `losses` for probabilities: the largest other probability is exp(-(loss + margin)).
     on
         `logits` as published; `probabilities` uses the margin on the softmax instead, which is a different score: it is
-        bounded, so it does not show how large a safe margin was.
+        bounded, so it does not show how large a safe margin was. Not for several labels per example.
     """
     space = checks.choice("on", "score 'aum'", on, ("logits", "probabilities"))
+    if space == "probabilities" and signals.task == "multilabel":
+        raise NotDefinedError("on='probabilities' of score 'aum' compares two classes; several labels have none.")
     seeds, rows = trainings(signals, "margins"), len(signals.epochs)
     total = np.zeros(len(signals))
     for seed in range(seeds):

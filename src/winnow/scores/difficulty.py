@@ -12,7 +12,7 @@ from .arithmetic import trainings
 __all__ = ["difficulty"]
 
 
-@registry.score(needs={"losses"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification", "regression"))
+@registry.score(needs={"losses"}, paper="Guo et al. 2024 (lpNTK)", tasks=("classification", "multilabel", "regression"))
 def difficulty(signals: Signals) -> NDArray[np.float64]:
     """Sum of the example's loss over training.
 

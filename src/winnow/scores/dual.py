@@ -12,12 +12,13 @@ from .arithmetic import window_mean
 __all__ = ["dual"]
 
 
-@registry.score(needs={"probabilities"}, paper="Cho et al. 2025 (DUAL)")
+@registry.score(needs={"probabilities"}, paper="Cho et al. 2025 (DUAL)", tasks=("classification", "multilabel"))
 def dual(signals: Signals, *, window: int | None = None, epochs: int | None = 30) -> NDArray[np.float64]:
     """Uncertainty times difficulty over sliding windows of early training.
 
     mean over seeds and over all windows of J successive recorded epochs of std(p_y) (1 - mean(p_y)), p_y the
-    probability of the true class. std divides by J; dividing by J - 1 would rescale all scores equally.
+    probability of the true class (with several labels per example, the mean over labels of that of the given
+    value). std divides by J; dividing by J - 1 would rescale all scores equally.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from .arithmetic import window_mean
 __all__ = ["dynamic_uncertainty"]
 
 
-@registry.score(needs={"probabilities"}, paper="He et al. 2024 (Dyn-Unc)")
+@registry.score(needs={"probabilities"}, paper="He et al. 2024 (Dyn-Unc)", tasks=("classification", "multilabel"))
 def dynamic_uncertainty(signals: Signals, *, window: int | None = None, epochs: int | None = 30) -> NDArray[np.float64]:
     """Spread of the true class's probability over sliding windows.
 

@@ -12,12 +12,13 @@ from .arithmetic import epoch_row, seed_mean
 __all__ = ["el2n"]
 
 
-@registry.score(needs={"errors"}, paper="Paul et al. 2021")
+@registry.score(needs={"errors"}, paper="Paul et al. 2021", tasks=("classification", "multilabel"))
 def el2n(signals: Signals, *, epoch: int | str = "early") -> NDArray[np.float64]:
     """Length of the error vector early in training.
 
-    mean over seeds of || p - onehot(y) ||, p = softmax(logits) after one epoch. Late in training the data are
-    memorised and the score is noise, hence the early epoch.
+    mean over seeds of || p - onehot(y) ||, p = softmax(logits) after one epoch; with several labels per example
+    || p - y ||, p = sigmoid(logits). Late in training the data are memorised and the score is noise, hence the early
+    epoch.
 
     Parameters
     ----------

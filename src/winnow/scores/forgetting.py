@@ -12,12 +12,13 @@ from .arithmetic import trainings
 __all__ = ["forgetting"]
 
 
-@registry.score(needs={"correct"}, paper="Toneva et al. 2019")
+@registry.score(needs={"correct"}, paper="Toneva et al. 2019", tasks=("classification", "multilabel"))
 def forgetting(signals: Signals) -> NDArray[np.float64]:
     """How often the prediction changes from right to wrong between recorded epochs.
 
     Counted per seed, then averaged over seeds. An example that is never right in a seed counts one more than the
-    largest count among the examples that this seed learned, so it is the hardest, and finite.
+    largest count among the examples that this seed learned, so it is the hardest, and finite. With several labels per
+    example, right means that every label is.
 
     Parameters
     ----------

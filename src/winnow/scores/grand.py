@@ -11,7 +11,9 @@ from ..core import registry
 __all__ = ["grand"]
 
 
-@registry.score(needs={"gradient_norms"}, paper="Paul et al. 2021", tasks=("classification", "regression"))
+@registry.score(
+    needs={"gradient_norms"}, paper="Paul et al. 2021", tasks=("classification", "multilabel", "regression")
+)
 def grand(signals: Signals) -> NDArray[np.float64]:
     """Norm of the loss gradient of the example.
 

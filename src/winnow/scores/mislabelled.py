@@ -112,11 +112,11 @@ class LabelEvidence:
     needs={"margins", "predictions"},
     uses={"oof", "embeddings"},
     paper="winnow",
-    tasks=("classification",),
+    tasks=("classification", "multilabel"),
     cost=registry.Cost("n classes", memory=4),
 )
 def mislabelled(signals: Signals) -> NDArray[np.float64]:
-    """Probability that the label is wrong.
+    """Probability that the label is wrong; with several labels per example, that any of them is.
 
     From out-of-fold predictions (`oof`) and the nearest neighbours (`embeddings`) where the signals hold them, and from
     the dynamics of training. Unlike other scores, more of it means worse to keep.
@@ -126,22 +126,34 @@ def mislabelled(signals: Signals) -> NDArray[np.float64]:
     signals
         Must have `margins` and `predictions`; `oof` and `embeddings` make it better.
     """
+    if signals.task == "multilabel":
+        from .label_set_evidence import label_set_evidence
+
+        return label_set_evidence(signals).probability
     return label_evidence(signals).probability
 
 
-def label_evidence(signals: Signals) -> LabelEvidence:
-    """Return what is known about each label; `signals` needs `margins` and `predictions`, or `oof`."""
+def label_evidence(signals: Signals, near: NDArray[np.int64] | None = None) -> LabelEvidence:
+    """Return what is known about each label.
+
+    Parameters
+    ----------
+    signals
+        Must have `margins` and `predictions`, or `oof`.
+    near
+        The nearest neighbours of each example; found in the embeddings, if there are any, unless given.
+    """
     labels = labels_of(signals)
-    classes = class_probabilities(signals)
+    classes = class_probabilities(signals, near)
     blind = "oof" in signals
     share = _share(share_numbers(classes, labels), SHARE_OF["oof" if blind else "predictions"])
     return LabelEvidence(at_share(SLOPE * against_label(signals, classes), share), classes, share, blind, labels)
 
 
-def class_probabilities(signals: Signals) -> Floats:
+def class_probabilities(signals: Signals, near: NDArray[np.int64] | None = None) -> Floats:
     """Probability of each class for each example, q: out of fold and by neighbours, or as the training predicts."""
     if "oof" in signals:
-        return _others_say(signals, labels_of(signals))
+        return _others_say(signals, labels_of(signals), near)
     return np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64))
 
 
@@ -160,20 +172,23 @@ def at_share(evidence: Floats, share: float) -> Floats:
     return _sigmoid(evidence + (low + high) / 2)
 
 
-def neighbour_votes(signals: Signals, labels: NDArray[np.int64], classes: int) -> Floats:
+def neighbour_votes(
+    signals: Signals, labels: NDArray[np.int64], classes: int, near: NDArray[np.int64] | None = None
+) -> Floats:
     """Share of each class among the nearest neighbours in the embeddings, with half a vote for every class."""
     from ..signals.neighbours import nearest
 
     count = min(NEIGHBOURS, len(signals) - 1)
-    near = labels[nearest(signals.embeddings.reshape(len(signals), -1), count, ids=signals.ids).positions]
+    if near is None:
+        near = nearest(signals.embeddings.reshape(len(signals), -1), count, ids=signals.ids).positions
     votes = np.full((len(signals), classes), 0.5)
     rows = np.arange(len(signals))
     for k in range(count):
-        votes[rows, near[:, k]] += 1.0
+        votes[rows, labels[near[:, k]]] += 1.0
     return np.asarray(votes / (count + 0.5 * classes))
 
 
-def _others_say(signals: Signals, labels: NDArray[np.int64]) -> Floats:
+def _others_say(signals: Signals, labels: NDArray[np.int64], near: NDArray[np.int64] | None = None) -> Floats:
     """Class probabilities by those that do not know the label, joined and calibrated on the given labels.
 
     softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the labels best.
@@ -182,7 +197,7 @@ def _others_say(signals: Signals, labels: NDArray[np.int64]) -> Floats:
 
     oof = signals.array("oof").mean(axis=0, dtype=np.float64)
     count = oof.shape[1]
-    parts = [oof, *([neighbour_votes(signals, labels, count)] if "embeddings" in signals else [])]
+    parts = [oof, *([neighbour_votes(signals, labels, count, near)] if "embeddings" in signals else [])]
     logs = [np.log(np.clip(part, 1e-3, 1.0)) for part in parts]
     rows = np.sort(drawn_first(0, ("label evidence",), signals.ids, min(FITTED, len(labels))))
     some, truth = [one[rows] for one in logs], labels[rows]

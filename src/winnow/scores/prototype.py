@@ -15,7 +15,7 @@ __all__ = ["prototype"]
 @registry.score(
     needs={"embeddings"},
     paper="Sorscher et al. 2022",
-    tasks=("classification", "regression", "unlabelled"),
+    tasks=registry.ALL_TASKS,
     cost=registry.Cost("n classes", memory=9),
 )
 def prototype(signals: Signals, *, k: int | None = None, seed: int = 0) -> NDArray[np.float64]:

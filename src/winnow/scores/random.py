@@ -12,7 +12,7 @@ from ..core.seeds import uniforms
 __all__ = ["random"]
 
 
-@registry.score(needs=(), paper="baseline", tasks=("classification", "regression", "unlabelled"))
+@registry.score(needs=(), paper="baseline", tasks=registry.ALL_TASKS)
 def random(signals: Signals, *, seed: int = 0) -> NDArray[np.float64]:
     """Uniform on (0, 1), seeded.
 

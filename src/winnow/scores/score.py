@@ -132,6 +132,8 @@ def _why_not(method: registry.Method, signals: Signals) -> str:
         return "it reads class probabilities"
     if signals.task == "unlabelled":
         return "it compares with labels, and there are none"
+    if signals.task == "multilabel":
+        return "it is about one class per example"
     return "it compares with class labels"
 
 
@@ -143,7 +145,7 @@ def _check_epochs(signals: Signals, name: str, owner: str) -> None:
     if origin != "logits":
         return
     columns = signals.logits.shape[3]
-    if columns < 2:
+    if columns < 2 and signals.task != "multilabel":
         raise NotDefinedError(f"{owner} needs logits of two classes or more; got {columns}.")
     if signals.task == "classification" and signals.labels is not None:
         low, high = int(signals.labels.min()), int(signals.labels.max())

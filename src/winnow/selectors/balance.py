@@ -6,6 +6,10 @@ examples of all classes. A selector whose weights represent everything it chose 
 number to keep per class: its floor and a part of the rest, in proportion to what the class has left. If a class is too
 small for its floor, the difference is distributed over the others, so b = 1 means as equal as the data allow;
 everything sums exactly to the size.
+
+With several labels per example, at least b size / K of the kept examples have each of the K labels, or all that have it
+if they are fewer. Floors are filled label by label, the rarest first: an example that was kept for a rarer label counts
+for all labels it has, and only what is still missing is chosen. The rest is chosen from all others.
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.quotas import class_balance, floors, in_proportion, share_out
+from ..artefacts.quotas import class_balance, floors, in_proportion, label_floors, share_out
 from ..core import checks
-from ..core.errors import InputError
+from ..core.errors import InputError, NotDefinedError
 from ..core.request import Parameter
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
@@ -45,7 +49,7 @@ def _typed(text: str) -> float | str | None:
 Balance = Annotated[
     float | str | None,
     Parameter(
-        "Each class keeps at least this share of an equal part, in [0, 1]; auto (0.5 if there are classes) or none.",
+        "Each class or label keeps at least this share of an equal part, in [0, 1]; auto (0.5 if any) or none.",
         _balance,
         kind=str,
         read=_typed,
@@ -56,7 +60,7 @@ Balance = Annotated[
 def share_of(balance: float | str | None, task: str) -> float | None:
     """The share that a checked balance stands for: `auto` is one half of the equal part for classes, else no quotas."""
     if isinstance(balance, str):
-        return USUAL if task == "classification" else None
+        return USUAL if task in ("classification", "multilabel") else None
     return balance
 
 
@@ -119,6 +123,8 @@ def combine(
     by_group
         Whether the selector handles all groups in one call, as registered.
     """
+    if pool.task == "multilabel" and pool.labels is not None:
+        return _by_label(_Parts(function, pool, seed, parameters), size, balance, weighs=by_group)
     group, names = groups_of(pool, seed)
     members = [np.flatnonzero(group == number) for number in range(len(names))]
     counts = np.array([part.size for part in members])
@@ -137,27 +143,56 @@ def combine(
             made.weights,
             {**made.certificate, **about, **_clustered(pool, group, names, made.positions)},
         )
-    positions: list[NDArray[np.int64]] = []
-    weights: list[NDArray[np.float64]] = []
-    parts: dict[str, Any] = {}
+    parts = _Parts(function, pool, seed, parameters)
+    for name, where, count in zip(names, members, floor.tolist(), strict=True):
+        parts.run(name, where, count)
+    made = parts.with_rest(size)
+    return replace(made, certificate={**about, **made.certificate, **_clustered(pool, group, names, made.positions)})
 
-    def run(name: str, where: NDArray[np.int64], count: int) -> None:
+
+class _Parts:
+    """Runs a selector on one part of a pool after the other, and joins what it chose."""
+
+    def __init__(self, function: Callable[..., Choice], pool: Pool, seed: int, parameters: Mapping[str, Any]) -> None:
+        self.pool, self.free = pool, np.ones(pool.n, dtype=bool)
+        self._function, self._settings = function, {"seed": seed, **parameters}
+        self._positions: list[NDArray[np.int64]] = []
+        self._weights: list[NDArray[np.float64]] = []
+        self._certificates: dict[str, Any] = {}
+
+    def run(self, name: str, where: NDArray[np.int64], count: int) -> None:
+        """Choose `count` of the examples at these positions."""
         if count == 0:
             return
-        made = function(pool.take(where), count, seed=seed, **parameters)  # draws are keyed by id, so not alike
-        positions.append(where[made.positions])
-        weights.append(np.ones(count) if made.weights is None else made.weights)
+        made = self._function(self.pool.take(where), count, **self._settings)  # draws are keyed by id, so not alike
+        self._positions.append(where[made.positions])
+        self._weights.append(np.ones(count) if made.weights is None else made.weights)
+        self.free[where[made.positions]] = False
         if made.certificate:
-            parts[name] = dict(made.certificate)
+            self._certificates[name] = dict(made.certificate)
 
-    for name, where, count in zip(names, members, floor.tolist(), strict=True):
-        run(name, where, count)
-    free = np.ones(pool.n, dtype=bool)
-    for taken in positions:
-        free[taken] = False
-    run("rest", np.flatnonzero(free), size - int(floor.sum()))
-    kept = np.concatenate(positions)
-    return Choice(kept, np.concatenate(weights), {**about, "parts": parts, **_clustered(pool, group, names, kept)})
+    def with_rest(self, size: int) -> Choice:
+        """Fill up the size from all that are not chosen yet; return everything chosen."""
+        self.run("rest", np.flatnonzero(self.free), size - sum(part.size for part in self._positions))
+        return Choice(np.concatenate(self._positions), np.concatenate(self._weights), {"parts": self._certificates})
+
+
+def _by_label(parts: _Parts, size: int, balance: float, weighs: bool) -> Choice:
+    """Run a selector under quotas of labels: see the module."""
+    held = np.asarray(parts.pool.labels) != 0
+    names, counts = parts.pool.classes or tuple(map(str, range(held.shape[1]))), held.sum(axis=0)
+    floor = label_floors(counts, size, balance)
+    for label in np.argsort(counts, kind="stable").tolist():
+        missing = int(floor[label]) - int((held[:, label] & ~parts.free).sum())
+        parts.run(names[label], np.flatnonzero(held[:, label] & parts.free), max(0, missing))
+    made = parts.with_rest(size)
+    if weighs and np.ptp(made.weights) > 0:  # type: ignore[arg-type]
+        raise NotDefinedError(
+            "balance by label is not defined for a selector whose weights represent everything it chose from; pass "
+            "balance=None."
+        )
+    about = {"balance": balance, "groups": "labels", "floors": dict(zip(names, floor.tolist(), strict=True))}
+    return replace(made, certificate={**about, **made.certificate})
 
 
 def _clustered(pool: Pool, group: NDArray[np.int64], names: tuple[str, ...], kept: NDArray[np.int64]) -> dict[str, Any]:

@@ -17,7 +17,10 @@ EDGE = 1e-6  # mean predictions are kept this far from 0 and 1, where the densit
 
 
 @registry.selector(
-    needs={"scores", "probabilities"}, paper="Cho et al. 2025 (DUAL)", default_score="dual", tasks=("classification",)
+    needs={"scores", "probabilities"},
+    paper="Cho et al. 2025 (DUAL)",
+    default_score="dual",
+    tasks=("classification", "multilabel"),
 )
 def beta(
     pool: Pool,

@@ -34,7 +34,13 @@ class _Settings:
     seed: int
 
 
-@registry.selector(needs={"embeddings"}, paper="Wang et al. 2025", by_group=True, cost=registry.Cost("n", memory=9))
+@registry.selector(
+    needs={"embeddings"},
+    paper="Wang et al. 2025",
+    by_group=True,
+    cost=registry.Cost("n", memory=9),
+    tasks=("classification", "regression", "unlabelled"),
+)
 def moments(
     pool: Pool,
     size: int,

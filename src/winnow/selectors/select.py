@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Subset, record
+from ..artefacts.label_sets import check_label_rows
 from ..artefacts.quotas import class_balance
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
@@ -72,7 +73,8 @@ def select(
         How many to keep; or pass `keep`.
     balance
         Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
-        classes and None otherwise. A number on data without classes is for clusters of the embeddings.
+        classes and None otherwise. With several labels per example, each of K labels is in at least this share of
+        size / K kept examples. A number on data without classes or labels is for clusters of the embeddings.
     seed
         Seed of everything random in the selector.
     signals
@@ -108,9 +110,9 @@ def select(
     method.check_parameters(parameters)
     base, owner = request.base, request.owner
     if base.task not in method.tasks:
+        why = "is about one class per example" if base.task == "multilabel" else "compares with class labels"
         raise NotDefinedError(
-            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} "
-            "data: it compares with class labels."
+            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} data: it {why}."
         )
     count = checks.size_from(f"select({name!r})", len(base), keep, size)
     checks.integer("seed", owner, seed, low=0)
@@ -181,7 +183,7 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
 
     base, owner = request.base, request.owner
     needs = set(request.method.needs - {"scores"})
-    if balance > 0 and (base.task != "classification" or base.labels is None):
+    if balance > 0 and (base.task not in ("classification", "multilabel") or base.labels is None):
         needs.add("embeddings")
         if request.signals is None or "embeddings" not in request.signals:
             raise NotDefinedError(
@@ -202,6 +204,8 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
     labels = None if base.labels is None else base.labels[order]
     if base.task == "classification" and labels is not None:
         _check_labels(labels, base.classes, owner)
+    if base.task == "multilabel" and labels is not None:
+        check_label_rows(labels, len(base.classes) or labels.shape[-1], f"the examples for {owner}")
     scores = request.scores if "scores" in request.method.needs else None
     return Pool(
         n=len(base),
@@ -242,6 +246,10 @@ def _certificate(request: _Request, pool: Pool, choice: Choice) -> dict[str, Any
         counts = np.bincount(kept, minlength=len(names)).tolist()
         about["class_counts"] = dict(zip(names, counts, strict=True))
         about["class_balance"] = class_balance(kept, len(names))
+    if pool.task == "multilabel" and pool.labels is not None:
+        kept = pool.labels[choice.positions].sum(axis=0, dtype=np.int64)
+        names = pool.classes or tuple(map(str, range(kept.size)))
+        about["label_counts"] = dict(zip(names, kept.tolist(), strict=True))
     return {**about, **choice.certificate}
 
 

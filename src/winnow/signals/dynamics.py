@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..artefacts.labelled_logits import LabelledLogits, first_averaged
+from ..artefacts.label_set_logits import seen_logits
+from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
 from ..core.errors import DivergedError
 from ..training.recorder import Recorder
@@ -24,19 +25,20 @@ __all__ = ["Dynamics", "dynamics", "logits", "losses", "made_up", "predictions"]
 
 PER_EPOCH: tuple[str | int, ...] = ("seeds", "epochs", "examples")
 LOSSES: dict[str, tuple[str | int, ...]] = {"losses": PER_EPOCH}
-CLASSIFICATION = ("classification",)
+LABELLED = ("classification", "multilabel")  # one class per example, or several labels
+TRAINED = (*LABELLED, "regression")
 LOGITS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
-    "logits": registry.ArrayLayout((*PER_EPOCH, "classes"), tasks=CLASSIFICATION),
+    "logits": registry.ArrayLayout((*PER_EPOCH, "classes"), tasks=LABELLED),
     **LOSSES,
 }
 PREDICTIONS: dict[str, tuple[str | int, ...]] = {"predictions": ("seeds", "examples", "classes")}
 # float32, since scores rank: float16 would tie most of the easy examples, whose probabilities round to 1
 DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     **LOSSES,
-    "probabilities": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
-    "margins": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
-    "correct": registry.ArrayLayout(PER_EPOCH, "uint8", CLASSIFICATION),
-    "errors": registry.ArrayLayout(PER_EPOCH, tasks=CLASSIFICATION),
+    "probabilities": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
+    "margins": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
+    "correct": registry.ArrayLayout(PER_EPOCH, "uint8", LABELLED),
+    "errors": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
 }
 FREE = registry.Cost("once")
 
@@ -44,7 +46,10 @@ FREE = registry.Cost("once")
 def made_up(
     sizes: Mapping[str, int], labels: NDArray[np.int64], hardness: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Make up a training in which hard examples are learned late; regression has losses alone."""
+    """Make up a training in which hard examples are learned late; regression has losses alone.
+
+    Labels are class numbers, or rows of 0 and 1.
+    """
     seeds, epochs, n, classes = (sizes[axis] for axis in ("seeds", "epochs", "examples", "classes"))
     if classes < 2:
         return {"losses": rng.random((seeds, epochs, n)) + hardness}
@@ -54,8 +59,12 @@ def made_up(
     for seed in range(seeds):
         for row in range(epochs):
             outputs = rng.normal(size=(n, classes))
-            outputs[np.arange(n), labels] += 4 * (row + 1) / epochs - 3 * hardness
-            seen = LabelledLogits(outputs, labels)
+            learned = 4 * (row + 1) / epochs - 3 * hardness
+            if labels.ndim == 2:
+                outputs += np.where(labels != 0, 1, -1) * learned[:, None]
+            else:
+                outputs[np.arange(n), labels] += learned
+            seen = seen_logits("multilabel" if labels.ndim == 2 else "classification", outputs, labels)
             for name in DYNAMICS:
                 made[name][seed, row] = seen.array(name)
             if row + 1 >= first:
@@ -63,25 +72,25 @@ def made_up(
     return made
 
 
-@registry.signal(arrays=DYNAMICS, when="training", cost=FREE, make_up=made_up)
+@registry.signal(arrays=DYNAMICS, when="training", tasks=TRAINED, cost=FREE, make_up=made_up)
 def dynamics(look: Look) -> Dynamics:
     """Loss, probability of the label, margin, correctness and EL2N of each example in each epoch of training."""
     return Dynamics(look, "dynamics", tuple(DYNAMICS))
 
 
-@registry.signal(arrays=PREDICTIONS, when="training", cost=FREE, make_up=made_up)
+@registry.signal(arrays=PREDICTIONS, when="training", tasks=TRAINED, cost=FREE, make_up=made_up)
 def predictions(look: Look) -> Dynamics:
     """Mean prediction for each example over the last half of the epochs of training, in the units of the label."""
     return Dynamics(look, "predictions", tuple(PREDICTIONS))
 
 
-@registry.signal(arrays=LOGITS, when="training", tasks=("classification",))
+@registry.signal(arrays=LOGITS, when="training", tasks=LABELLED)
 def logits(look: Look) -> Dynamics:
     """Outputs of the network after each epoch, and the losses that follow from them."""
     return Dynamics(look, "logits", tuple(LOGITS))
 
 
-@registry.signal(arrays=LOGITS, when="training")
+@registry.signal(arrays=LOGITS, when="training", tasks=TRAINED)
 def losses(look: Look) -> Dynamics:
     """Loss of each example after each epoch; the logits come with it where there are classes."""
     return Dynamics(look, "logits", tuple(LOGITS))
@@ -117,7 +126,7 @@ class Dynamics:
                 len(self._feed),
                 source.outputs,
                 ids=self._feed.ids,
-                task="regression" if source.task == "regression" else "classification",
+                task="classification" if source.task == "unlabelled" else source.task,
                 planned_epochs=self._what.recipe.epochs,
                 keep=self._shared["keep"],
             )

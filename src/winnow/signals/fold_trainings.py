@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals, Source
+from ..artefacts.label_sets import label_set_numbers
 from ..core import registry
 from ..core.files import fingerprint
 from ..core.run import Run
@@ -38,7 +39,9 @@ def observe_folds(
 ) -> Signals:
     """Run one training per seed and fold, and join those of each seed."""
     order = source.order
-    classes = None if source.labels is None or source.task != "classification" else source.labels[order]
+    classes = None if source.labels is None or not source.classes else source.labels[order]
+    if classes is not None and source.task == "multilabel":
+        classes = label_set_numbers(classes)
     near = joined_groups(groups, source.groups)
     near = None if near is None else near[order]
     times = None if source.times is None else source.times[order]

@@ -21,6 +21,7 @@ from ..training.feed import Feed
 from ..training.loop import device_of
 from ..training.recipe import Recipe
 from ..training.soft_loss import example_losses
+from .dynamics import TRAINED
 from .observation import Look
 
 __all__ = ["example_gradients", "gradient_norms", "gradients"]
@@ -29,7 +30,7 @@ CHUNK_NUMBERS = 1 << 25  # numbers of per-example gradients in memory at once: 1
 NORMS: dict[str, tuple[str | int, ...]] = {"gradient_norms": ("seeds", "examples")}
 
 
-@registry.signal(arrays=NORMS, when="epoch", cost=registry.Cost("gradient"))
+@registry.signal(arrays=NORMS, when="epoch", tasks=TRAINED, cost=registry.Cost("gradient"))
 def gradient_norms(look: Look) -> dict[str, NDArray[Any]]:
     """Exact length of the loss gradient of each example, all parameters, early in training."""
     norms, _ = example_gradients(look.model, look.feed, look.what.recipe, None, look.what.seed)
@@ -37,7 +38,10 @@ def gradient_norms(look: Look) -> dict[str, NDArray[Any]]:
 
 
 @registry.signal(
-    arrays={**NORMS, "gradients": ("seeds", "examples", "projection")}, when="epoch", cost=registry.Cost("gradient")
+    arrays={**NORMS, "gradients": ("seeds", "examples", "projection")},
+    when="epoch",
+    tasks=TRAINED,
+    cost=registry.Cost("gradient"),
 )
 def gradients(look: Look) -> dict[str, NDArray[Any]]:
     """Loss gradient of each example, randomly projected, and its exact length, early in training."""

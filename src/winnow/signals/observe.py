@@ -207,6 +207,10 @@ def _observation(asked: VerbRequest, source: Source) -> Observation:
                 f"{word} of {of('want', 'observe')} is defined for {' and '.join(sorted(known[word].tasks))}, and "
                 f"source {source.name!r} is {source.task}; observe any of {', '.join(others)}."
             )
+    if source.task == "multilabel" and (np.ptp(np.asarray(source.labels), axis=0) == 0).all():
+        raise InputError(
+            f"observe needs a label that some examples of source {source.name!r} have and others do not; got none."
+        )
     if source.task == "classification" and len(set(source.labels if source.labels is not None else [])) < 2:
         raise InputError(f"observe needs at least two classes among the examples of source {source.name!r}; got one.")
     epoch = max(1, round(0.1 * recipe.epochs)) if asked.gradient_epoch is None else asked.gradient_epoch

@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..artefacts.labelled_logits import LabelledLogits, first_averaged
+from ..artefacts.label_set_logits import seen_logits
+from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
 from ..training import Feed, predict
-from .dynamics import DYNAMICS, PREDICTIONS, Dynamics, made_up
+from .dynamics import DYNAMICS, PREDICTIONS, TRAINED, Dynamics, made_up
 
 if TYPE_CHECKING:
     from .observation import Look
@@ -39,7 +40,7 @@ def _pretended(
     return {**made, "oof": made.get("predictions", rng.random((sizes["seeds"], sizes["examples"], 1)))}
 
 
-@registry.signal(arrays=OOF, when="fold", cost=registry.Cost("look"), make_up=_pretended)
+@registry.signal(arrays=OOF, when="fold", tasks=TRAINED, cost=registry.Cost("look"), make_up=_pretended)
 def oof(look: Look) -> OutOfFold:
     """Prediction for each example by a network that was not trained on it; with the dynamics of those that were."""
     return OutOfFold(look)
@@ -76,8 +77,8 @@ class OutOfFold:
         self._inside.after_epoch(epoch, model)
         if epoch >= self._first:
             output = predict(model, self._outside, self._what.recipe)
-            regression = self._outside.source.task == "regression"
-            self._total += output if regression else LabelledLogits(output, None).predictions
+            task = self._outside.source.task
+            self._total += output if task == "regression" else seen_logits(task, output, None).predictions
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded, over all examples."""
@@ -90,8 +91,8 @@ class OutOfFold:
 
 def outside_only(outputs: NDArray[np.floating], outside: Feed, member: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """The array `oof` of an estimator, which has no dynamics: its outputs on the fold, as logits for classes."""
-    classified = outside.source.task == "classification"
-    values = LabelledLogits(outputs, None).predictions if classified else outputs
+    task = outside.source.task
+    values = outputs if task == "regression" else seen_logits(task, outputs, None).predictions
     return {"oof": _placed(_in_units(values, outside), ~member.astype(bool), 0)}
 
 

@@ -29,7 +29,8 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     Returns
     -------
     SoftLabels
-        Probabilities of the classes for each example; for a regression, predictions in the units of the label.
+        Probabilities of the classes, or of each label, for each example; for a regression, predictions in the units of
+        the label.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
     """
     name = OUT_OF_FOLD if OUT_OF_FOLD in signals else "predictions"
     values = signals.array(name, "soft_targets").mean(axis=0, dtype=np.float64)
-    if signals.task != "regression":
+    if signals.task not in ("regression", "multilabel"):
         values /= values.sum(axis=1, keepdims=True)
     about = {"signals": {**signals.provenance, "fingerprint": signals.fingerprint}}
     return SoftLabels(
@@ -56,4 +57,5 @@ def soft_targets(signals: Signals, weight: float = 1.0) -> SoftLabels:
         classes=signals.classes,
         provenance=record("soft_targets", {"weight": weight, "array": name}, about),
         weight=weight,
+        several=signals.task == "multilabel",
     )

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from ..artefacts.source import Kind, Read, Source
 from ..core.errors import DataError, InputError, reason
 from .assembly import Held, OpenRequest, Pieces, assemble
+from .label_rows import listed_labels
 from .splits import without_splits
 
-__all__ = ["array_pieces", "canonical", "given_targets", "open_arrays", "to_numpy"]
+__all__ = ["array_pieces", "canonical", "given_targets", "open_arrays", "raw_targets", "to_numpy"]
 
 _CHANNELS = (1, 3, 4)
 
@@ -51,7 +52,13 @@ def given_targets(target: Any, asked: OpenRequest, owner: str) -> NDArray[Any] |
         if target is not None:
             raise InputError("labels of wn.open must be given once; got them in (X, y) and in labels=.")
         target = asked.labels
-    return None if target is None or asked.task == "unlabelled" else to_numpy(target, "labels", owner)
+    return None if target is None or asked.task == "unlabelled" else raw_targets(target, owner)
+
+
+def raw_targets(target: Any, owner: str) -> NDArray[Any]:
+    """Return targets given in memory as an array; of objects if they are lists of labels."""
+    lists = listed_labels(target)
+    return to_numpy(target, "labels", owner) if lists is None else lists
 
 
 def array_pieces(

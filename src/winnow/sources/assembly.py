@@ -75,6 +75,12 @@ class OpenRequest:
         )
 
     @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The columns named as labels if there are several; none if `labels` is anything else."""
+        named = isinstance(self.labels, list | tuple) and all(isinstance(item, str) for item in self.labels)
+        return tuple(self.labels) if named else ()
+
+    @property
     def id_column(self) -> str | None:
         """The column named as ids, if ids are not given as an array."""
         return self.ids if isinstance(self.ids, str) else None
@@ -115,6 +121,8 @@ class Pieces:
         As in Source.
     target
         The raw target column, or None.
+    task
+        The task that follows from where the targets were found, such as in several columns; the user's comes first.
     class_names
         Names of class numbers, if the format has them.
     own_ids
@@ -137,6 +145,7 @@ class Pieces:
     shape: tuple[int, ...]
     kind: Kind
     target: Any = None
+    task: Task | None = None
     class_names: Sequence[str] = ()
     own_ids: Callable[[], ArrayLike] | ArrayLike | None = None
     ids_from: str = "content"
@@ -157,7 +166,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     targets = understand(
         found.target,
         owner,
-        task=asked.task,
+        task=asked.task or found.task,
         classes=asked.classes,
         names=found.class_names or asked.class_names,
         rows=found.count,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.source import Source
 from ..core.errors import DataError, InputError, reason
 from . import tables
-from .arrays import to_numpy
+from .arrays import raw_targets
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .splits import without_splits
 from .texts import text_pieces
@@ -26,11 +26,15 @@ def open_frame(frame: Any, target: Any, asked: OpenRequest) -> Source:
     name = asked.named(None, "frame")
     owner = f"source {name!r}"
     without_splits(asked.split, owner)
-    if asked.labels is not None and not isinstance(asked.labels, str):
+    table = to_arrow(frame, owner)
+    named = isinstance(asked.labels, str) or (
+        asked.label_columns and set(asked.label_columns) <= set(table.schema.names)
+    )
+    if asked.labels is not None and not named:
         if target is not None:
             raise InputError("labels of wn.open must be given once; got them in (X, y) and in labels=.")
         target = asked.labels
-    return from_table(to_arrow(frame, owner), target, asked, name, {"adapter": "frame"})
+    return from_table(table, target, asked, name, {"adapter": "frame"})
 
 
 def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, origin: dict[str, Any]) -> Source:
@@ -39,25 +43,23 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
     if table.num_rows == 0:
         raise DataError(f"{owner} has no rows.")
     layout = tables.lay_out(table.schema, asked, owner, labelled=target is not None)
-    origin = {"labels": "given" if target is not None else layout.label, **origin}
+    origin = {"labels": "given" if target is not None else layout.targets, **origin}
     inputs = _inputs(table, layout, asked, owner, origin)
     ids = None
     if layout.identity is not None:
         tables.unique_ids(table.column(layout.identity), layout, owner)
         ids = tables.id_values(table.column(layout.identity))
-    raw: Any = None
+    found = tables.target_pieces(layout, table.column, asked, owner)
     if target is not None:
-        raw = to_numpy(target, "labels", owner)
-    elif layout.label is not None:
-        raw = tables.raw_values(table.column(layout.label))
+        found["target"] = raw_targets(target, owner)
     return assemble(
         asked,
         name,
         Pieces(
             **inputs,
+            **found,
             adapter=origin.pop("adapter"),
             count=table.num_rows,
-            target=raw,
             own_ids=ids,
             **tables.beside(table.schema, layout, asked, table.column, owner),
             ids_from=f"column {layout.identity}",

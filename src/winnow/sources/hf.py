@@ -79,15 +79,16 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         column = _column(rows, layout.identity)
         tables.unique_ids(column, layout, owner)
         ids = tables.id_values(column)
-    names = getattr(dataset.features[layout.label], "names", None) if layout.label else None
+    feature = dataset.features[layout.label] if layout.label else None
+    names = getattr(getattr(feature, "feature", feature), "names", None)  # of classes, or of lists of them
     found: dict[str, Any] = {
         "adapter": "hf",
         "count": len(dataset),
         "class_names": tuple(names or ()),
         "own_ids": ids,
-        "target": None if layout.label is None else tables.raw_values(_column(rows, layout.label)),
         "ids_from": f"column {layout.identity}",
-        "origin": {"labels": layout.label, **({"split": split} if split else {})},
+        "origin": {"labels": layout.targets, **({"split": split} if split else {})},
+        **tables.target_pieces(layout, partial(_column, rows), asked, owner),
         **tables.beside(schema, layout, asked, partial(_column, rows), owner),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
@@ -109,7 +110,7 @@ def _with_class_label(
     datasets: Any, dataset: Any, layout: tables.ColumnLayout, asked: OpenRequest, owner: str
 ) -> tables.ColumnLayout:
     """If no column has a usual name, use the only ClassLabel as the label; raise if there are several."""
-    if layout.label is not None or asked.task == "unlabelled":
+    if layout.targets is not None or asked.task == "unlabelled":
         return layout
     found = [name for name, feature in dataset.features.items() if isinstance(feature, datasets.ClassLabel)]
     if len(found) > 1:

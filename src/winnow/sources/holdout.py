@@ -7,6 +7,8 @@ numbers depend only on the seed and the ids.
 
 If examples belong together (`Source.groups`) or have a time, `grouped_split` decides instead: groups stay whole, the
 latest part is held out, and the size is as near as that allows.
+With several labels per example, examples are put in the order of their label sets (`artefacts.label_sets`), those of
+equal sets in random order, and every k-th is held out: each label gives its share, as nearly as whole numbers allow.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.label_sets import label_set_numbers
 from ..artefacts.source import Source
 from ..core import checks
 from ..core.errors import DataError
-from ..core.seeds import drawn_first
+from ..core.seeds import drawn_first, stream
 from .grouped_split import by_group, by_time
 
 __all__ = ["hold_out", "sample"]
@@ -68,6 +71,8 @@ def hold_out(
         held = by_group(source, total, seed)
     elif source.task == "classification" and source.labels is not None:
         held = _by_class(source, total, seed, "hold-out")
+    elif source.task == "multilabel" and source.labels is not None:
+        held = _by_label_set(source, total, seed, "hold-out")
     else:
         held = _drawn(source, total, seed, "hold-out")
     if left.any():
@@ -109,6 +114,8 @@ def sample(source: Source, size: int, seed: int = 0) -> Source:
         return source
     if source.task == "classification" and source.labels is not None:
         drawn = _by_class(source, wanted, seed, "sample", both_sides=False)
+    elif source.task == "multilabel" and source.labels is not None:
+        drawn = _by_label_set(source, wanted, seed, "sample")
     else:
         drawn = _drawn(source, wanted, seed, "sample")
     part = source.at(np.sort(drawn), f"{source.name}:{wanted}")
@@ -124,6 +131,13 @@ def _by_class(source: Source, total: int, seed: int, name: str, both_sides: bool
     labels = np.asarray(source.labels)[order]
     quotas = _quotas(np.bincount(labels, minlength=len(source.classes)), total, source.name, both_sides)
     return np.concatenate([order[labels == number][:quota] for number, quota in enumerate(quotas)])
+
+
+def _by_label_set(source: Source, total: int, seed: int, name: str) -> NDArray[np.int64]:
+    order = _drawn(source, len(source), seed, name)
+    by_set = order[np.argsort(label_set_numbers(np.asarray(source.labels)[order]), kind="stable")]
+    start = stream(seed, name, "start").random()
+    return np.asarray(by_set[((np.arange(total) + start) * len(source) / total).astype(np.int64)])
 
 
 def _quotas(counts: NDArray[np.int64], total: int, name: str, both_sides: bool) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 | raw values | task | labels |
 |---|---|---|
 | whole numbers, strings, booleans | classification | 0 to K - 1 |
+| lists of names, rows of 0 and 1 (`label_rows`) | multilabel | rows of 0 and 1 |
 | floats | regression | the floats |
 | none | unlabelled | none |
 
@@ -22,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.source import Task
 from ..core.errors import DataError, InputError
+from .label_rows import label_rows, listed_labels, sorted_names
 
 __all__ = ["ReadLabels", "understand"]
 
@@ -67,6 +69,10 @@ def understand(
         return ReadLabels("unlabelled")
     if raw is None:
         raise InputError(f"labels of {owner} must be given for a {task}; got none: pass labels=, or task='unlabelled'.")
+    if task in (None, "multilabel"):
+        found = label_rows(raw, owner, asked=task == "multilabel", classes=classes, names=names, rows=rows)
+        if found is not None:
+            return ReadLabels("multilabel", *found)
     values = _vector(raw, owner, rows)
     if task is None:
         task = "regression" if values.dtype.kind == "f" and classes is None else "classification"
@@ -75,7 +81,7 @@ def understand(
     if values.ndim != 1:
         raise InputError(
             f"labels of {owner} must be one class per example; got shape {values.shape} "
-            "(for one-hot rows pass their argmax)."
+            "(for one-hot rows pass their argmax, for several labels per example task='multilabel')."
         )
     coded = _numbered(values, names, owner) if names and values.dtype.kind in "iuf" else _coded(values, owner)
     if classes is None:
@@ -86,10 +92,19 @@ def understand(
 
 def _vector(raw: ArrayLike, owner: str, rows: int | None) -> NDArray[Any]:
     """Return the column as an array without missing values."""
+    lists = listed_labels(raw)
+    if lists is not None and all(isinstance(row, tuple) and len(row) == 1 for row in lists):
+        raw = [row[0] for row in lists]
+        lists = None
     try:
         values = np.asarray(raw)
     except ValueError:
-        raise InputError(f"labels of {owner} must have one entry per example; got rows of different lengths.") from None
+        values = None
+    if lists is not None or values is None:
+        raise InputError(
+            f"labels of {owner} must have one entry per example; got rows of different lengths "
+            "(for lists of labels pass task='multilabel')."
+        )
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim not in (1, 2):
@@ -174,16 +189,10 @@ def _coded(values: NDArray[Any], owner: str) -> ReadLabels:
             f"labels of {owner} must not be missing; {int((codes == number['']).sum())} of "
             f"{len(values)} are empty strings."
         )
-    ordered = _sorted(list(number))
+    ordered = sorted_names(list(number))
     table = np.empty(len(ordered), dtype=np.int64)
     table[[number[name] for name in ordered]] = np.arange(len(ordered))
     return ReadLabels("classification", table[codes], tuple(ordered))
-
-
-def _sorted(names: list[str]) -> list[str]:
-    if all(name.removeprefix("-").isdecimal() for name in names):
-        return sorted(names, key=lambda name: (int(name), name))
-    return sorted(names)
 
 
 def _refuse_degenerate(found: ReadLabels, owner: str) -> None:

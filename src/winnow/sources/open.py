@@ -127,7 +127,12 @@ def open(  # the name is the public promise
     what: Any,
     *,
     labels: Annotated[
-        str | ArrayLike | None, Parameter("Column or key that holds the labels.", kind=str | None)
+        str | Sequence[str] | ArrayLike | None,
+        Parameter(
+            "Column or key that holds the labels; give it several times for several labels per example.",
+            kind=list[str] | None,
+            read=lambda names: names[0] if len(names) == 1 else names or None,
+        ),
     ] = None,
     task: Annotated[
         Task | None,
@@ -171,10 +176,12 @@ def open(  # the name is the public promise
         or a Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
         The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
-        themselves. If not given, the column called label, labels, target, y or class is used.
+        themselves. Several columns of true and false, or 0 and 1, are several labels per example (multilabel). If not
+        given, the column called label, labels, target, y or class is used.
     task
         How to read the targets; "unlabelled" ignores them. If not given, whole numbers, text and booleans are classes
-        and floats are a regression target.
+        and floats are a regression target. A list of names per example, and rows of 0 and 1 (whole numbers or
+        booleans, not one-hot), are several labels per example: "multilabel".
     ids
         The column with the examples' ids, or the ids themselves. If not given: a column called id, the paths of
         images, or the content.
@@ -231,6 +238,8 @@ def open(  # the name is the public promise
     (2, 'classification', ('no', 'yes'))
     >>> open((["a fine film", "dull", "a fine cast"], ["good", "bad", "good"]))
     Source('texts': 3 examples, text (3,), 2 classes)
+    >>> open(([[0.0], [1.0], [2.0]], [["cat", "dog"], [], ["dog"]]))
+    Source('arrays': 3 examples, table (1,), 2 labels)
     """
     asked = OpenRequest(
         labels=labels,
@@ -339,7 +348,7 @@ def _existing(what: str | os.PathLike[str]) -> Path:
 
 def _open_path(path: Path, asked: OpenRequest) -> Source:
     """Open a path with the adapter that recognises it."""
-    if not isinstance(asked.labels, (str, type(None))):
+    if not isinstance(asked.labels, (str, type(None))) and not asked.label_columns:
         raise InputError(
             f"{of('labels', 'wn.open')} must name a column or key of {path}; got {type(asked.labels).__name__}."
         )

@@ -88,8 +88,9 @@ def test_sets(asked: VerbRequest) -> Any:
 def _like(asked: VerbRequest) -> dict[str, Any]:
     """Return the keywords that open more data of the same kind."""
     how = {key: value for key, value in asked.opening.items() if key in SHARED}
+    columns = isinstance(asked.source.origin.get("labels"), list)  # several, by name
     for word in ("labels", "group", "time"):  # arrays in memory belong to the training data only
-        if not isinstance(how.get(word), str | None):
+        if not isinstance(how.get(word), str | None) and not (word == "labels" and columns):
             del how[word]
     return {**how, "classes": asked.source.classes or None}
 

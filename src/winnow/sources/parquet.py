@@ -51,16 +51,14 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     picture = image_column(schema, asked, owner)
     chosen = replace(asked, columns=None) if picture else asked
     layout = tables.lay_out(schema, chosen, owner)
-    raw = None if layout.label is None else tables.raw_values(_column(shards, layout.label))
     own_ids = None
     if layout.identity is not None:
         tables.unique_ids(_column(shards, layout.identity), layout, owner)
         own_ids = ColumnIds(shards, layout.identity)
-    origin: dict[str, Any] = {"path": str(path), "labels": layout.label, **({"split": split} if split else {})}
+    origin: dict[str, Any] = {"path": str(path), "labels": layout.targets, **({"split": split} if split else {})}
     found: dict[str, Any] = {
         "adapter": "parquet",
         "count": len(shards),
-        "target": raw,
         "own_ids": own_ids,
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
@@ -69,6 +67,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
             tuple((path, *stamp) for path, stamp in shards.files), (layout, asked.text, asked.columns)
         ),
         **tables.beside(schema, layout, asked, partial(_column, shards), owner),
+        **tables.target_pieces(layout, partial(_column, shards), asked, owner),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

@@ -2,7 +2,8 @@
 
 Features are numbers or booleans and become one float32 row per example, or they are text: the columns named by
 `text=`, or a single column of strings beside the label. The label column is the one named by
-`labels=`, or the only one called label, labels, target, y or class (in any case). A column called `id` gives the ids
+`labels=`, or the only one called label, labels, target, y or class (in any case); several columns of true and false,
+or of 0 and 1, named by `labels=` are several labels per example. A column called `id` gives the ids
 and is not a feature: a row number would leak the order of the file into the model.
 """
 
@@ -24,7 +25,7 @@ from .texts import joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "text_columns", "unique_ids"]
+__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "target_pieces", "text_columns", "unique_ids"]
 
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
 NAMED = 4  # how many columns a message names
@@ -38,6 +39,12 @@ class ColumnLayout:
     label: str | None
     identity: str | None
     identity_asked: bool = False
+    several: tuple[str, ...] = ()  # label columns, if there are several
+
+    @property
+    def targets(self) -> str | list[str] | None:
+        """The label column, or several of them."""
+        return list(self.several) or self.label
 
 
 def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool = False) -> ColumnLayout:
@@ -58,7 +65,10 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{owner} has more than one column named {twice!r}; rename them.")
-    label = None if labelled else label_column(names, asked, owner)
+    several = () if labelled else asked.label_columns
+    for name in several:
+        _known(name, names, "labels", owner)
+    label = None if labelled or several else label_column(names, asked, owner)
     identity = asked.id_column
     if identity is not None:
         _known(identity, names, "ids", owner)
@@ -66,9 +76,9 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
         identity = "id"
     for name in asked.columns or ():
         _known(name, names, "columns", owner)
-    apart = {label, identity} | named_beside(asked)
+    apart = {label, identity, *several} | named_beside(asked)
     features = tuple(name for name in (asked.columns or names) if name not in apart)
-    return ColumnLayout(features, label, identity, asked.id_column is not None)
+    return ColumnLayout(features, label, identity, asked.id_column is not None, several)
 
 
 def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | None:
@@ -201,8 +211,44 @@ def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
     if (plain or kinds.is_decimal(column.type)) and not column.null_count:
         return _numbers(column)
     out = np.empty(len(column), dtype=object)
-    out[:] = column.to_pylist()
+    for place, value in enumerate(column.to_pylist()):  # one by one, because a value may be a list
+        out[place] = value
     return out
+
+
+def target_pieces(
+    layout: ColumnLayout, column: Callable[[str], pa.ChunkedArray], asked: OpenRequest, owner: str
+) -> dict[str, Any]:
+    """Return what `Pieces` needs to know about the targets of a table.
+
+    Parameters
+    ----------
+    layout
+        The roles of the columns.
+    column
+        Reads a column by name.
+    asked
+        The options of `wn.open`.
+    owner
+        The owner of the columns, named in messages.
+    """
+    if not layout.several:
+        return {"target": None if layout.label is None else raw_values(column(layout.label))}
+    if asked.task not in (None, "multilabel", "unlabelled"):
+        raise InputError(
+            f"{of('labels', 'wn.open')} must be one column for a {asked.task}; several columns are for multilabel."
+        )
+    parts = [_truth(raw_values(column(name)), name, owner) for name in layout.several]
+    return {"target": np.stack(parts, axis=1), "task": "multilabel", "class_names": layout.several}
+
+
+def _truth(values: NDArray[Any], name: str, owner: str) -> NDArray[np.uint8]:
+    """A column of true and false, or of 0 and 1."""
+    whole = values.dtype.kind in "biuf"
+    if not whole or not ((values == 0) | (values == 1)).all():
+        got = "missing values or text" if not whole else f"{values[(values != 0) & (values != 1)][0]:g}"
+        raise DataError(f"label column {name!r} of {owner} must hold true and false, or 0 and 1; got {got}.")
+    return values.astype(np.uint8)
 
 
 def unique_ids(column: pa.ChunkedArray, layout: ColumnLayout, owner: str) -> None:

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core.errors import DataError, InputError
 from ..core.progress import track
-from .arrays import canonical, to_numpy
+from .arrays import canonical, raw_targets, to_numpy
 from .assembly import OpenRequest, Pieces, assemble
 from .images import from_pillow
+from .label_rows import listed_labels
 from .splits import without_splits
 
 __all__ = ["is_map_style", "open_torch"]
@@ -112,11 +113,11 @@ def _targets(dataset: Any, count: int, asked: OpenRequest, owner: str) -> tuple[
     if asked.task == "unlabelled":
         return None, None
     if asked.labels is not None and not isinstance(asked.labels, str):
-        return to_numpy(asked.labels, "labels", owner), "given"
+        return raw_targets(asked.labels, owner), "given"
     if isinstance(asked.labels, str):
         if getattr(dataset, asked.labels, None) is None:
             raise InputError(f"labels of wn.open must be an attribute of {owner}; it has no {asked.labels!r}.")
-        return to_numpy(getattr(dataset, asked.labels), "labels", owner), asked.labels
+        return raw_targets(getattr(dataset, asked.labels), owner), asked.labels
     first = _pair(dataset[0])[1]
     if first is None:
         return None, None
@@ -124,7 +125,8 @@ def _targets(dataset: Any, count: int, asked: OpenRequest, owner: str) -> tuple[
         if len(known) == count and known.ndim <= 2 and np.array_equal(known[0], _scalar(first)):
             return known, word
     passed = [_pair(dataset[i])[1] for i in track(range(count), "reading targets")]
-    return np.array([_scalar(item) for item in passed]), "items"
+    lists = listed_labels(passed)
+    return np.array([_scalar(item) for item in passed]) if lists is None else lists, "items"
 
 
 def _scalar(value: Any) -> Any:

@@ -121,9 +121,11 @@ def planted(
 
 
 def as_task(made: Signals, task: Task) -> Signals:
-    """Return the same examples as regression or unlabelled signals, with the arrays defined for that task."""
+    """Return the same examples as signals of another task, with the arrays defined for that task."""
     if task == "classification":
         return made
+    if task == "multilabel":
+        return _with_label_sets(made)
     kept = {name for entry in registry.listing("signal") if task in entry.tasks for name in entry.arrays}
     classified = {"logits", "predictions", *DYNAMICS[1:]}  # of these, logits and predictions need no labels
     kept = kept | {"logits", "predictions"} if task == "unlabelled" else kept - classified
@@ -135,6 +137,27 @@ def as_task(made: Signals, task: Task) -> Signals:
         classes=(),
         arrays={name: values for name, values in made.arrays.items() if name in kept},
     )
+
+
+def _with_label_sets(made: Signals) -> Signals:
+    """Return the same examples with several labels each: their class and, for every other, the next one.
+
+    All labels of an example are as far on their right side as its class is ahead of the others.
+    """
+    count = len(made.classes)
+    own = np.eye(count, dtype=np.uint8)[np.asarray(made.labels)]
+    rows = np.where((np.arange(len(made)) % 2 == 0)[:, None], own | np.roll(own, 1, axis=1), own)
+    logits = made.arrays["logits"].astype(np.float64)
+    ahead = np.array([[LabelledLogits(part, made.labels).margins for part in seed] for seed in logits])
+    sides = np.where(rows != 0, 1.0, -1.0) * np.linspace(0.7, 1.3, count)
+    signed = (ahead[..., None] * sides).astype(np.float32)
+    kept = {name for entry in registry.listing("signal") if "multilabel" in entry.tasks for name in entry.arrays}
+    arrays = {name: values for name, values in made.arrays.items() if name in kept and name not in DYNAMICS}
+    found = replace(made, task="multilabel", labels=rows, arrays={**arrays, "logits": signed})
+    held = {name: found.array(name) for name in DYNAMICS}
+    held["predictions"] = replace(found, arrays={"logits": signed}).array("predictions")
+    held |= {"oof": held["predictions"]} if "oof" in arrays else {}
+    return replace(found, arrays={**found.arrays, **held})
 
 
 def shuffled(signals: Signals, seed: int = 1) -> Signals:

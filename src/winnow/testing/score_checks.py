@@ -136,12 +136,14 @@ def _can_be_saved(name: str) -> None:
 
 
 def _other_tasks_work_or_are_refused(name: str) -> None:
-    for task in sorted({"regression", "unlabelled"}):
-        signals = as_task(_made().signals, task)  # type: ignore[arg-type]
+    for task in ("multilabel", "regression", "unlabelled"):
+        signals = as_task(_made().signals, task)
         if task in registry.get("score", name).tasks:
             out = score(name, signals)
             assert out.task == task
             assert np.isfinite(out.values).all()
+            again = score(name, shuffled(signals)).take(out.ids)
+            assert np.array_equal(again.values, out.values), f"the order of {task} signals plays a part"
         else:
             pattern = rf"score '{name}' is defined for .*, not for {task} signals: it "
             refused(partial(score, name, signals), NotDefinedError, pattern)

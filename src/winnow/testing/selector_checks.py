@@ -23,7 +23,7 @@ from .planted import as_task, planted, shuffled
 
 __all__ = ["checks_of_selector", "selected"]
 
-TASKS: tuple[Task, ...] = ("classification", "regression", "unlabelled")
+TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "unlabelled")
 COUNTS = (60, 30, 8, 3)  # class sizes for the checks of quotas
 
 
@@ -121,7 +121,7 @@ def _draws_are_keyed_by_id(name: str) -> None:
 
 
 def _other_tasks_work_or_are_refused(name: str) -> None:
-    for task in ("regression", "unlabelled"):
+    for task in TASKS[1:]:
         given = as_task(_made(), task)
         for balance in (None, 0.5):
             run = partial(selected, name, given, size=20, balance=balance)
@@ -131,11 +131,22 @@ def _other_tasks_work_or_are_refused(name: str) -> None:
             out = run()
             assert len(out) == 20
             assert out.certificate["class_counts"] is None
-            if balance:
+            if balance and task == "multilabel":
+                _labels_are_kept(given, out, balance)
+            elif balance:
                 floors, counts = out.certificate["floors"], out.certificate["cluster_counts"]
                 assert sum(counts.values()) == 20
                 assert all(counts[group] >= floors[group] for group in floors)
                 assert out.certificate["groups"] == "clusters"
+
+
+def _labels_are_kept(given: Signals, out: Subset, balance: float) -> None:
+    """Each of several labels must be in its share of the kept examples, or in all that have it."""
+    held, kept = np.asarray(given.labels), np.asarray(given.take(out.ids).labels)
+    assert out.certificate["groups"] == "labels"
+    assert list(out.certificate["label_counts"].values()) == kept.sum(axis=0).tolist()
+    for available, count in zip(held.sum(axis=0), kept.sum(axis=0), strict=True):
+        assert count >= min(available, balance * len(out) / held.shape[1])
 
 
 def _scores_with_signals_are_signals(name: str) -> None:

@@ -30,9 +30,15 @@ def _source() -> Source:
     return open_source((rows.astype(np.float32), labels), ids=np.array([f"x{k:03d}" for k in rng.permutation(ROWS)]))
 
 
+def _several(source: Source) -> Source:
+    """Return the same rows with several labels each."""
+    own = np.eye(CLASSES, dtype=np.uint8)[np.asarray(source.labels)]
+    return source.with_labels(own | np.roll(own, 1, axis=1) * (np.arange(ROWS) % 2)[:, None], "multilabel", "abc")
+
+
 @cache
-def _seen(name: str, order: int = 0) -> Signals:
-    source = _source()
+def _seen(name: str, order: int = 0, several: bool = False) -> Signals:
+    source = _several(_source()) if several else _source()
     mixed = source.at(np.random.default_rng(order).permutation(ROWS)) if order else source
     how: dict[str, Any] = {"recipe": Recipe(epochs=EPOCHS, batch=8), "gradient_dim": DIM, "engine": Local(workers=1)}
     return observe(mixed, "mlp", seeds=SEEDS, want=name, **how)
@@ -45,7 +51,13 @@ def _same(first: Signals, second: Signals) -> None:
 
 
 def _gives_what_it_declares(name: str) -> None:
-    entry, found = registry.get("signal", name), _seen(name)
+    entry = registry.get("signal", name)
+    _has_its_arrays(entry, _seen(name))
+    if "multilabel" in entry.tasks:
+        _has_its_arrays(entry, _seen(name, several=True))
+
+
+def _has_its_arrays(entry: registry.Signal, found: Signals) -> None:
     assert set(found.arrays) - {array + registry.AGAIN for array in entry.arrays} == set(entry.arrays)
     known = {"seeds": SEEDS, "models": 10, "epochs": EPOCHS, "examples": ROWS, "classes": CLASSES, "projection": DIM}
     for array, values in found.arrays.items():

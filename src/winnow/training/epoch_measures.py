@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.labelled_logits import LabelledLogits
+from ..artefacts.label_set_logits import seen_logits
 from ..core import registry
 from ..core.errors import InputError
 from .logged_batch import OWNER
@@ -23,7 +23,7 @@ def epoch_measures(
     outputs: NDArray[np.float32],
     targets: NDArray[Any],
     names: Iterable[str],
-    regression: bool,
+    task: str,
     mean: NDArray[np.float32] | None,
     step: float,
 ) -> dict[str, NDArray[Any]]:
@@ -37,8 +37,8 @@ def epoch_measures(
         One row per example.
     names
         Arrays of the dynamics; `losses` is one of them, and the only one of a regression.
-    regression
-        Whether losses are squared errors; otherwise outputs are logits.
+    task
+        Of a regression, losses are squared errors; otherwise outputs are logits of classes or labels.
     mean
         Mean of the predictions so far, changed in place; None if none is kept.
     step
@@ -57,10 +57,10 @@ def epoch_measures(
         some, wanted = outputs[part], targets[part]
         predictions: NDArray[np.floating] = some
         with np.errstate(over="ignore"):  # a loss too large for float32 raises an error that names the example
-            if regression:
+            if task == "regression":
                 found["losses"][part] = np.square(some.astype(np.float64) - wanted).mean(1)
             else:
-                seen = LabelledLogits(some, wanted)
+                seen = seen_logits(task, some, wanted)
                 for name, values in found.items():
                     values[part] = seen.array(name)
                 predictions = seen.predictions if mean is not None else some

@@ -53,6 +53,8 @@ def check(
     name = type(model).__name__
     if source.kind == "text":
         raise InputError(f"model of {owner} must be a network for text; {name} takes numbers: embed the texts first.")
+    if source.task == "multilabel":
+        raise NotDefinedError(f"model of {owner} must be a network for several labels per example; got {name}.")
     if not (is_classifier if source.task == "classification" else is_regressor)(model):
         raise InputError(f"model of {owner} must be an estimator for {source.task}; got {name}.")
     if source.task == "classification" and not any(

@@ -154,7 +154,7 @@ class Feed:
         labels = self.source.labels
         if labels is None:
             return None
-        if self.source.task == "classification":
+        if self.source.task in ("classification", "multilabel"):  # int64 numbers, or uint8 rows
             return torch.from_numpy(np.ascontiguousarray(labels[self.order]))
         values = torch.tensor(labels[self.order].reshape(len(self), -1), dtype=torch.float32)
         return (values - self.scaling.target_mean) / self.scaling.target_std

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError
 
-__all__ = ["as_array", "class_targets", "named_classes", "number_rows", "positions_within", "target_rows"]
+__all__ = [
+    "as_array",
+    "class_targets",
+    "label_targets",
+    "named_classes",
+    "number_rows",
+    "positions_within",
+    "target_rows",
+]
 
 OWNER = "Recorder"
 
@@ -71,6 +79,15 @@ def class_targets(targets: NDArray[Any], rows: int, classes: int) -> NDArray[Any
     return targets
 
 
+def label_targets(targets: NDArray[Any], rows: int, labels: int) -> NDArray[Any]:
+    """Check for a row of 0 and 1 per position, one column per label."""
+    given = targets.astype(np.uint8) if targets.dtype.kind == "b" else targets
+    found = number_rows("targets", given, rows, labels)
+    if not ((found == 0) | (found == 1)).all():
+        raise InputError(f"targets of {OWNER}.log must be 0 or 1 for several labels per example; got other values.")
+    return found
+
+
 def target_rows(targets: NDArray[Any], rows: int, outputs: int) -> NDArray[Any]:
     """Check for finite targets of a regression."""
     return checks.finite("targets", f"{OWNER}.log", number_rows("targets", targets, rows, outputs))
@@ -78,7 +95,7 @@ def target_rows(targets: NDArray[Any], rows: int, outputs: int) -> NDArray[Any]:
 
 def named_classes(names: Sequence[str] | None, classes: int, task: str) -> tuple[str, ...]:
     """The names of the classes, checked; none for a regression."""
-    if task != "classification":
+    if task == "regression":
         if names:
             raise InputError(f"class_names of {OWNER} are for classification; a {task} has none.")
         return ()

@@ -241,17 +241,17 @@ def _measure(targets: torch.Tensor, soft: torch.Tensor | None, weight: float, la
 
 def _soft_targets(feed: Feed, soft: NDArray[np.float32]) -> torch.Tensor:
     """Check that soft targets fit the feed; return them as a tensor, those of a regression scaled as its target is."""
-    classification = feed.source.task == "classification"
+    named = bool(feed.source.classes)  # classes or labels, whose soft targets are probabilities
     targets = cast(torch.Tensor, feed.targets)
-    wanted = (len(feed), len(feed.source.classes) if classification else targets.shape[1])
+    wanted = (len(feed), len(feed.source.classes) if named else targets.shape[1])
     if soft.shape != wanted:
-        column = "class" if classification else "output"
+        column = {"classification": "class", "multilabel": "label"}.get(feed.source.task, "output")
         raise InputError(
             f"soft of train must have one row per example and one column per {column}, {wanted} for source "
             f"{feed.source.name!r}; got {soft.shape}."
         )
     made = torch.from_numpy(np.array(soft, dtype=np.float32))  # a copy, since the array may be read-only
-    return made if classification else (made - feed.scaling.target_mean) / feed.scaling.target_std
+    return made if named else (made - feed.scaling.target_mean) / feed.scaling.target_std
 
 
 def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:

@@ -15,7 +15,8 @@ instead (`eval_pass` does it).
 
 Everything is computed once per epoch, all together (`artefacts.labelled_logits`): cross-entropy, or for a regression
 the squared error averaged over its outputs. Logits take examples x epochs x classes numbers; `dynamics` (loss,
-probability of the label, margin, right or wrong, EL2N) takes examples x epochs, `predictions` examples x classes.
+probability of the label, margin, right or wrong, EL2N) takes examples x epochs, `predictions` examples x classes. For
+several labels per example these are as `artefacts.label_set_logits` says.
 """
 
 from __future__ import annotations
@@ -27,19 +28,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals, record
-from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, LabelledLogits, first_averaged
+from ..artefacts.label_set_logits import seen_logits
+from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, first_averaged
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from .epoch_measures import epoch_measures
 from .eval_pass import eval_pass
-from .logged_batch import OWNER, as_array, class_targets, named_classes, number_rows, positions_within, target_rows
+from .logged_batch import (
+    OWNER,
+    as_array,
+    class_targets,
+    label_targets,
+    named_classes,
+    number_rows,
+    positions_within,
+    target_rows,
+)
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["KEEP", "Recorder", "eval_pass"]
 
-TASKS = ("classification", "regression")
+TASKS = ("classification", "multilabel", "regression")
+TARGET_CHECKS = {"classification": class_targets, "multilabel": label_targets, "regression": target_rows}
 MISSING = ("error", "carry")
 KEEP = ("logits", "dynamics", "predictions")
 
@@ -52,14 +64,15 @@ class Recorder:
     n
         Number of examples in the data set.
     classes
-        Number of classes, or of outputs of a regression.
+        Number of classes, of labels, or of outputs of a regression.
     ids
         Ids of the examples by position; if not given, 0 to n - 1.
     class_names
         Names of the classes, in the order of the class numbers that are logged; if not given, the numbers. `wn.prune`
         needs those of its source.
     task
-        `classification` or `regression` (which keeps losses, and predictions on request, but no outputs per epoch).
+        `classification`, `multilabel` (several labels per example) or `regression` (which keeps losses, and predictions
+        on request, but no outputs per epoch).
     planned_epochs
         Total number of epochs of the training; if not given, as many as were recorded.
     missing
@@ -97,14 +110,16 @@ class Recorder:
         *,
         ids: ArrayLike | None = None,
         class_names: Sequence[str] | None = None,
-        task: Literal["classification", "regression"] = "classification",
+        task: Literal["classification", "multilabel", "regression"] = "classification",
         planned_epochs: int | None = None,
         missing: Literal["error", "carry"] = "error",
         keep: str | Iterable[str] = ("logits",),
         averaged: float = AVERAGED,
     ) -> None:
         self.n = checks.integer("n", OWNER, n, low=1)
-        self.task = cast(Literal["classification", "regression"], checks.choice("task", OWNER, task, TASKS))
+        self.task = cast(
+            Literal["classification", "multilabel", "regression"], checks.choice("task", OWNER, task, TASKS)
+        )
         self.classes = checks.integer("classes", OWNER, classes, low=2 if task == "classification" else 1)
         self.class_names = named_classes(class_names, self.classes, self.task)
         self.missing = checks.choice("missing", OWNER, missing, MISSING)
@@ -118,14 +133,16 @@ class Recorder:
         self._ids_from = "positions" if ids is None else "given"
         if self.ids.size != self.n:
             raise InputError(f"ids of {OWNER} must have {self.n} entries, one per example; got {self.ids.size}.")
-        classified = task == "classification"
+        classified = task != "regression"
         kept = DYNAMICS if classified and "dynamics" in self.keep else ("losses",)
         self._dynamics: dict[str, list[NDArray[Any]]] = {name: [] for name in kept}  # a vector per finished epoch
         self._logits: list[NDArray[np.float32]] | None = [] if classified and "logits" in self.keep else None
         shape = (self.n, self.classes)
         self._mean = np.zeros(shape, dtype=np.float32) if "predictions" in self.keep else None
         self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
-        self._targets: NDArray[Any] = np.zeros(self.n, dtype=np.int64) if classified else np.zeros(shape)
+        self._targets: NDArray[Any] = np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros(shape)
+        if task == "multilabel":
+            self._targets = np.zeros(shape, dtype=np.uint8)
         self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
         self._now = np.zeros(shape, dtype=np.float32)  # those not seen yet have the outputs of the epoch before
 
@@ -136,13 +153,13 @@ class Recorder:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """Whether the largest logit was the target's: epochs x n."""
-        if self.task != "classification":
+        """Whether the largest logit was the target's, or every label was right: epochs x n."""
+        if self.task == "regression":
             raise NotDefinedError("correctness is not defined for a regression; use the losses of signals().")
         if "correct" in self._dynamics:
             rows = self._dynamics["correct"]
         elif self._logits is not None:
-            rows = [LabelledLogits(logits, self._targets).correct for logits in self._logits]
+            rows = [seen_logits(self.task, logits, self._targets).correct for logits in self._logits]
         else:
             raise NotDefinedError(f"correctness needs keep='dynamics' or 'logits' of {OWNER}; got {self.keep}.")
         return np.array(rows, dtype=bool).reshape(self.epochs, self.n)
@@ -159,7 +176,7 @@ class Recorder:
         logits
             The network's outputs, one row per example: torch tensors on any device or arrays, any float type.
         targets
-            Their class numbers, or the targets of a regression.
+            Their class numbers, rows of 0 and 1 for several labels, or the targets of a regression.
 
         Raises
         ------
@@ -206,7 +223,7 @@ class Recorder:
         if not self._seen.all():
             self._check_gap(epoch)
         names, step = tuple(self._dynamics), self._step(epoch)
-        found = epoch_measures(epoch, self._now, self._targets, names, self.task == "regression", self._mean, step)
+        found = epoch_measures(epoch, self._now, self._targets, names, self.task, self._mean, step)
         for name, values in found.items():
             self._dynamics[name].append(values)
         if self._logits is not None:
@@ -300,8 +317,7 @@ class Recorder:
                 self._now[~self._seen] = self._logits[-1][~self._seen]
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        check = target_rows if self.task == "regression" else class_targets
-        targets = check(targets, where.size, self.classes)
+        targets = TARGET_CHECKS[self.task](targets, where.size, self.classes)
         old = self._targets[where]
         changed = self._known[where] & (old != targets).reshape(where.size, -1).any(1)
         if changed.any():

@@ -3,10 +3,13 @@
 With a the weight, p the soft targets of an example, y its label and q = softmax(logits):
 
     classification   a (- sum_k p_k log q_k) + (1 - a) (- log q_y)
+    multilabel       a mean_k H(p_k, q_k) + (1 - a) mean_k H(y_k, q_k), with q_k = sigmoid(logits_k) and
+                     H(p, q) = - p log q - (1 - p) log(1 - q)
     regression       a mean_j (output_j - p_j)^2 + (1 - a) mean_j (output_j - y_j)^2
 
 The first part is the divergence KL(p || q) plus the entropy of p, which does not depend on the network: the gradients
-are those of the divergence. Label smoothing is applied to the label only: soft targets are smooth already.
+are those of the divergence. Label smoothing is applied to the label only: soft targets are smooth already. That of
+several labels moves each by its share towards one half.
 """
 
 from __future__ import annotations
@@ -33,17 +36,20 @@ def soft_loss(
 ) -> torch.Tensor:
     """Compute the loss towards soft targets and labels: weight x soft part + (1 - weight) x label part.
 
-    Both parts are cross-entropies if the labels are whole numbers, and squared errors, averaged over the outputs, if
-    they are floats.
+    Both parts are cross-entropies if the labels are whole numbers: of the classes if there is one number per example,
+    and the mean of the binary ones if there is a row of 0 and 1 per example. They are squared errors, averaged over the
+    outputs, if the labels are floats.
 
     Parameters
     ----------
     logits
         Outputs of the network, one row per example, before the softmax.
     labels
-        Class numbers, one per example; or regression targets, one row per example (a vector for one output).
+        Class numbers, one per example; rows of 0 and 1 (whole numbers or booleans) for several labels per example; or
+        regression targets, one row per example (a vector for one output).
     soft
-        Soft targets, of the shape of the logits: class probabilities, or predictions in the unit of the labels.
+        Soft targets, of the shape of the logits: probabilities of classes or labels, or predictions in the unit of the
+        labels.
     weight
         Share of the soft part: 0 is the loss of the labels alone.
     reduction
@@ -82,7 +88,10 @@ def soft_loss(
 
 
 def example_losses(output: torch.Tensor, targets: torch.Tensor, label_smoothing: float = 0.0) -> torch.Tensor:
-    """Loss per example: cross-entropy for class numbers, otherwise mean squared error over outputs."""
+    """Loss per example: cross-entropy for class numbers, the mean of binary ones for rows of 0 and 1, else squares."""
+    if targets.ndim == 2 and not targets.is_floating_point():
+        rows = targets.to(output) * (1 - label_smoothing) + label_smoothing / 2
+        return functional.binary_cross_entropy_with_logits(output, rows, reduction="none").mean(1)
     if targets.dtype == torch.int64:
         return functional.cross_entropy(output, targets, reduction="none", label_smoothing=label_smoothing)
     return (output - targets).square().mean(1)
@@ -93,10 +102,16 @@ def _losses(
 ) -> torch.Tensor:
     """Loss per example; a part without weight is not computed."""
     classes = not labels.is_floating_point()
+    several = classes and labels.ndim == 2
     parts = []
     if weight > 0:
         near = soft.to(output)
-        part = functional.cross_entropy(output, near, reduction="none") if classes else example_losses(output, near)
+        if several:
+            part = functional.binary_cross_entropy_with_logits(output, near, reduction="none").mean(1)
+        elif classes:
+            part = functional.cross_entropy(output, near, reduction="none")
+        else:
+            part = example_losses(output, near)
         parts.append(part if weight == 1 else weight * part)
     if weight < 1:
         hard = labels.to(output.device, torch.int64) if classes else labels.to(output).reshape(output.shape)
@@ -112,7 +127,8 @@ def _check_shapes(logits: torch.Tensor, labels: torch.Tensor, soft: torch.Tensor
         raise InputError(f"logits of soft_loss must have one row per example; got shape {shape}.")
     if tuple(soft.shape) != shape:
         raise InputError(f"soft of soft_loss must have the shape of the logits, {shape}; got {tuple(soft.shape)}.")
-    allowed = [shape[:1]] if not labels.is_floating_point() else [shape, shape[:1]] if shape[1] == 1 else [shape]
+    whole = not labels.is_floating_point()
+    allowed = [shape[:1], shape] if whole else [shape, shape[:1]] if shape[1] == 1 else [shape]
     if tuple(labels.shape) not in allowed:
         raise InputError(
             f"labels of soft_loss must have shape {' or '.join(map(str, allowed))} to fit the logits; got "

@@ -1,0 +1,74 @@
+"""Label issues with several labels per example: which are missing, which should not be there.
+
+Each label is judged by itself (`scores.label_set_evidence`). An example has one row, with the probability that any of
+its labels is wrong, and what should be changed: "add dog, remove cat".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Signals, Source
+from ..artefacts.label_sets import label_words
+from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
+from ..scores.mislabelled import SPREAD
+from .label_issues import FLAGGED, LabelIssues, rate_of, verdicts_of, with_marks
+
+__all__ = ["label_set_issues"]
+
+
+def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] | None = None) -> LabelIssues:
+    """Judge every label of every example.
+
+    Parameters
+    ----------
+    source
+        The examples, with several labels each.
+    signals
+        What was observed: `oof`, or the predictions of ordinary trainings.
+    marks
+        A person's verdicts by id as text: `confirmed` if any label is wrong, `refused` if all are right.
+    """
+    found = label_set_evidence(signals.take(source.ids))
+    verdicts = verdicts_of(source, marks)
+    sure = with_marks(found.probability, verdicts)
+    flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
+    changes = [_changes(row) for row in found.wrong]
+    names = source.classes
+    ranking = {
+        "id": source.ids,
+        "probability": sure,
+        "label": np.array([label_words(row, names) for row in found.labels], dtype=object),
+        "suggestion": np.array(
+            [", ".join(_change(found, at, k, names) for k in which) for at, which in enumerate(changes)], dtype=object
+        ),
+        "suggestion_probability": np.minimum(found.wrong.max(axis=1), sure),
+        "evidence": np.array([_words(found, at, which, names) for at, which in enumerate(changes)], dtype=object),
+        "flagged": flagged,
+        "verdict": verdicts.astype(str),
+    }
+    share = float(found.wrong.mean())
+    return LabelIssues(ranking, [], rate_of(share, verdicts, SPREAD[found.out_of_fold]), None)
+
+
+def _changes(wrong: NDArray[np.float64]) -> list[int]:
+    """The labels that are likely wrong, the surest first; the one most likely if none is."""
+    order = np.argsort(-wrong, kind="stable")
+    return [int(k) for place, k in enumerate(order) if place == 0 or wrong[k] >= FLAGGED]
+
+
+def _change(found: LabelSetEvidence, at: int, label: int, names: tuple[str, ...]) -> str:
+    return f"{'remove' if found.labels[at, label] else 'add'} {names[label]}"
+
+
+def _words(found: LabelSetEvidence, at: int, which: list[int], names: tuple[str, ...]) -> str:
+    """The evidence in words."""
+    if found.wrong[at, which[0]] < FLAGGED / 2:
+        return "nothing speaks against the labels"
+    who = "networks that were not trained on it" if found.out_of_fold else "the network that was trained on it"
+    said: list[Any] = [f"{names[k]} {found.chances[at, k]:.0%}" for k in which]
+    return f"{who} give {', '.join(said)}"
