@@ -165,26 +165,29 @@ class Run:
         if not record_path.exists():
             return None
         record = _record(record_path)
-        if record is None:
-            return self._again(name, record_path, "is not as winnow wrote it")
-        if record["key"] != fingerprint(key):
+        if record is not None and record["key"] != fingerprint(key):
             return None
+        damage = f"{record_path} is not as winnow wrote it" if record is None else self._damage(record)
+        if record is not None and damage is None:
+            try:
+                found = kind.load(self.path / record["file"])
+                self._seconds[name] = float(record["seconds"])
+                return found  # type: ignore[no-any-return]
+            except StoreError as error:  # whole, but of another version
+                damage = f"{self.path / record['file']} cannot be used ({str(error).rstrip('.')})"
+        warnings.warn(f"{damage}; the step {name} is made again", stacklevel=3)
+        return None
+
+    def _damage(self, record: Mapping[str, Any]) -> str | None:
+        """What is wrong with the files of a step, in words; None if they are as they were written."""
+        assert self.path is not None
         for file, digest in record["digests"].items():
             path = self.path / file
             if not path.is_file():
-                return self._again(name, path, "is missing")
+                return f"{path} is missing"
             if file_digest(path) != digest:
-                return self._again(name, path, "has changed since it was written")
-        try:
-            found = kind.load(self.path / record["file"])
-        except StoreError as error:  # whole, but of another version
-            return self._again(name, self.path / record["file"], f"cannot be used ({str(error).rstrip('.')})")
-        self._seconds[name] = float(record["seconds"])
-        return found  # type: ignore[no-any-return]
-
-    def _again(self, name: str, path: Path, why: str) -> None:
-        """Say that a step has to be made again."""
-        warnings.warn(f"{path} {why}; the step {name} is made again", stacklevel=4)
+                return f"{path} has changed since it was written"
+        return None
 
     def put(self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None) -> A:
         """Save the artefact of a step, then record the step as finished; this order makes it crash-safe."""

@@ -157,7 +157,7 @@ class DynamicSampler:
             bounds = plan.bounds[self._given :].tolist()
             batches = [plan.order[first:last] for first, last in pairwise(bounds)]
             rest = self._scaled(plan.order[bounds[0] :])
-            weights = rest.split(np.diff(bounds).tolist())  # all at once: slices one by one cost more
+            weights = rest.split(np.diff(bounds).tolist())  # type: ignore[no-untyped-call]  # one by one costs more
             for where, weight in zip(batches, weights, strict=True):
                 if self.steps is not None and self._done + self._given >= self.steps:
                     break
