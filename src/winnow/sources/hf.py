@@ -88,7 +88,7 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         "target": None if layout.label is None else tables.raw_values(_column(rows, layout.label)),
         "ids_from": f"column {layout.identity}",
         "origin": {"labels": layout.label, **({"split": split} if split else {})},
-        **tables.beside(schema, layout, asked, partial(_column, rows), owner),
+        **tables.beside(layout, partial(_column, rows)),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

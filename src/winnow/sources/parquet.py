@@ -64,7 +64,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
-        **tables.beside(schema, layout, asked, partial(_column, shards), owner),
+        **tables.beside(layout, partial(_column, shards)),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:
