@@ -15,10 +15,12 @@ from sklearn.preprocessing import PolynomialFeatures
 from winnow.artefacts import Study, Subset
 from winnow.core.errors import WinnowError
 from winnow.evaluation.evaluate import evaluate
+from winnow.evaluation.resample import resampled
+from winnow.sources.open import open as open_source
 from winnow.training import Feed, Scaling
 
 from .blobs import QUICK, blobs, line, table
-from .test_evaluate import Watched, timeless
+from .test_evaluate import Watched, shuffled, timeless
 
 SOURCE, TEST = blobs(240), blobs(120, seed=1, prefix="t")
 HALF = Subset(SOURCE.ids[:120])
@@ -32,7 +34,7 @@ def study_of(subsets: Any, model: Any, **options: Any) -> Study:
 
 
 def test_an_estimator_is_measured_as_a_network_is() -> None:
-    study = study_of({"mine": HALF}, LogisticRegression())
+    study = study_of({"mine": HALF}, LogisticRegression(), seeds=1)
     assert [arm.name for arm in study.arms] == ["full", "random@0.5", "mine"]
     feed = Feed(SOURCE)
     exam = Feed(TEST, feed.scaling)
@@ -93,7 +95,6 @@ def test_a_penalty_is_as_strong_for_a_weighted_arm_as_for_one_without_weights() 
 def test_draws_by_weight_serve_an_estimator_without_sample_weight() -> None:
     study = study_of({"w": HEAVY, "u": HALF}, KNeighborsClassifier(15), random=False, full=False, weighting="draw")
     assert study.per_class("w")[0] > study.per_class("u")[0]
-    assert [o.value for o in study.of("u").values()] == [study.of("u")[0].value] * 2  # no weights, nothing drawn
     assert study.of("w")[0].loss != study.of("w")[1].loss
 
 
@@ -105,6 +106,37 @@ def test_every_random_state_follows_the_seed_and_the_estimator_is_left_alone() -
         assert timeless(study) == timeless(study_of({}, model, seeds=3))
     assert FOREST.random_state == 3
     assert not hasattr(FOREST, "estimators_")
+
+
+def test_several_fits_of_a_deterministic_estimator_leave_out_a_tenth_and_differ() -> None:
+    study = study_of({"mine": HALF}, LogisticRegression(), seeds=4)
+    for arm in ("full", "mine"):
+        assert len({o.loss for o in study.of(arm).values()}) == 4
+    assert study.interval("full").seed_error >= 0
+    assert study.interval("full").half_width > 0.01
+    gap = study.versus("mine", "full")
+    assert gap.low < gap.centre < gap.high
+    assert "nine tenths of the training set" in gap.about
+    assert "nine tenths" not in study_of({}, LogisticRegression(), seeds=1).interval("full").about
+    again = study_of({"mine": HALF}, LogisticRegression(), seeds=4, source=shuffled(SOURCE), test=shuffled(TEST))
+    assert timeless(again) == timeless(study)  # drawn by id
+
+
+def test_a_resample_keeps_every_class_and_whole_groups() -> None:
+    assert SOURCE.labels is not None
+    rare = Subset(SOURCE.ids[(SOURCE.labels == 0) | (np.arange(240) == 1)])
+    for seed in range(30):
+        kept = resampled(rare, SOURCE, seed)
+        assert len(kept) >= len(rare) - len(rare) // 10
+        assert SOURCE.ids[1] in kept.ids
+    one, two = (set(resampled(Subset(SOURCE.ids[:n]), SOURCE, 3).ids.tolist()) for n in (120, 240))
+    lost = set(SOURCE.ids[:120].tolist()) - one
+    assert len(lost) == 12
+    assert len(lost & (set(SOURCE.ids.tolist()) - two)) >= 6  # nearly the same tenth where arms overlap
+    grouped = open_source(SOURCE, group=np.arange(240) // 8)
+    left = np.setdiff1d(grouped.ids, resampled(Subset(grouped.ids), grouped, 0).ids)
+    assert len(left) == 24
+    assert len(set(grouped.take(left).groups.tolist())) == 3
 
 
 def test_other_parameters_are_fitted_again_and_the_same_are_not(tmp_path: Path) -> None:

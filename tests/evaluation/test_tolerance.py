@@ -13,12 +13,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from winnow.artefacts import Source, Subset
+from winnow.artefacts.class_metrics import WORDS
 from winnow.artefacts.training_result import Marks, Result
 from winnow.core.errors import InputError
 from winnow.core.run import Run
 from winnow.engines import Local
 from winnow.evaluation.loss_limit import PairedLoss
 from winnow.evaluation.tolerance import Search, fractions, levels, looks, smallest_within
+from winnow.sources.open import open as open_source
 from winnow.training import Recipe
 
 from .blobs import QUICK, blobs, line, shuffled, tiny, tiny_line
@@ -133,11 +135,34 @@ def test_regression_is_searched_in_r2() -> None:
     assert found.keep == pytest.approx(0.4)
 
 
-def test_an_estimator_whose_seed_changes_nothing_is_looked_at_once() -> None:
+def test_an_estimator_whose_seed_changes_nothing_is_resampled() -> None:
     found = search(every(EASY), model=LogisticRegression(), recipe=None, smallest=0.2)
-    assert found.seeds == (3,)
-    assert all(look.confidence == pytest.approx(0.95) for look in found.looks)
+    assert found.seeds == (3, 5)
     assert found.keep == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "balanced_accuracy", "macro_f1", "auroc"])
+def test_a_tolerance_is_about_the_metric(metric: str) -> None:
+    """Subsets with hardly any of the rare class: accuracy does not notice, the others do."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 2))
+    y = (x[:, 0] + 0.7 * rng.normal(size=1500) > 2.2).astype(int)  # 1 in 28
+    source, validation = (open_source((x[part], y[part])) for part in (slice(600), slice(600, None)))
+    assert source.labels is not None
+    common, rare = source.ids[source.labels == 0], source.ids[source.labels == 1]
+
+    def choose(fraction: float) -> Subset:
+        return Subset(np.concatenate([common[: round(fraction * 600) - 1], rare[:1]]))
+
+    how: dict[str, Any] = {"model": LogisticRegression(), "recipe": None, "smallest": 0.4}
+    found = search(choose, source, validation, tolerance=0.05, metric=metric, **how)
+    assert found.metric == metric
+    assert WORDS[metric] in found.sentence
+    if metric == "accuracy":
+        assert found.keep == pytest.approx(0.4, abs=0.01)
+    elif metric != "auroc":  # a single rare example is enough to rank by
+        assert found.keep == 1.0
+        assert found.looks[0].loss > 0.05
 
 
 def test_an_estimator_with_luck_gets_more_seeds() -> None:

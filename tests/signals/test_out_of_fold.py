@@ -105,11 +105,11 @@ def test_other_groups_are_other_trainings(tmp_path: Path) -> None:
     assert not np.array_equal(first.array("oof"), second.array("oof"))
 
 
-def test_an_estimator_gives_out_of_fold_predictions_and_nothing_else() -> None:
+def test_an_estimator_gives_out_of_fold_predictions_and_nothing_else_unless_asked() -> None:
     found = observed(rows(40), KNeighborsClassifier(3), None)
     assert set(found.arrays) == {"oof"}
-    with pytest.raises(NotDefinedError, match="must be a network for dynamics"):
-        observed(rows(40), KNeighborsClassifier(3), None, want=("oof", "dynamics"))
+    with pytest.raises(NotDefinedError, match="must be a network for gradients"):
+        observed(rows(40), KNeighborsClassifier(3), None, want=("oof", "gradients"))
 
 
 def test_predictions_of_a_regression_are_in_the_units_of_the_target() -> None:

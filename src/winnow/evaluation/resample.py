@@ -2,7 +2,7 @@
 
 A scikit-learn estimator that is fitted twice to the same examples is often the same, whatever the seed, and the spread
 between seeds would be zero. So where several seeds are compared, the fit of seed s leaves out a random tenth of the
-arm's examples: the same tenth in every arm, as far as the arms share examples, so that differences stay paired. If
+arm's examples: nearly the same tenth in every arm, where arms share examples, so that differences stay paired. If
 examples belong to groups, whole groups are left out. The spread between seeds then shows how much a fit depends on
 which examples happened to be there.
 

@@ -290,9 +290,8 @@ def _observe(source: Source, request: Request, run: Run, engine: Engine) -> Sign
     want = wanted_signals(needs)
     if not want:
         return embedded
-    seen = observe(
-        source, request.observer, request.recipe, request.numbers, want, seed=request.seed, out=run, engine=engine
-    )
+    recipe = None if fits else request.recipe
+    seen = observe(source, request.observer, recipe, request.numbers, want, seed=request.seed, out=run, engine=engine)
     return seen if embedded is None else embedded.merge(seen)
 
 

@@ -61,7 +61,7 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
             adapter=origin.pop("adapter"),
             count=table.num_rows,
             own_ids=ids,
-            **tables.beside(table.schema, layout, asked, table.column, owner),
+            **tables.beside(layout, table.column),
             ids_from=f"column {layout.identity}",
             origin=origin,
         ),

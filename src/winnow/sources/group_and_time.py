@@ -6,7 +6,7 @@ UTC) as text in ISO 8601, or as the dates of numpy, pandas and arrow; dates beco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,26 +19,13 @@ from ..core.parameter_names import of
 if TYPE_CHECKING:
     from .assembly import OpenRequest
 
-__all__ = ["beside_origin", "columns_beside", "groups_and_times", "named_beside"]
+__all__ = ["beside_origin", "groups_and_times", "named_beside"]
 
 DATES = "datetime64[us]"
 
 
-def named_beside(asked: OpenRequest) -> set[str]:
-    """Return the columns named by `group=` and `time=`, which are no features."""
-    return {name for name in (asked.group, asked.time) if isinstance(name, str)}
-
-
-def beside_origin(asked: OpenRequest) -> dict[str, str]:
-    """Return where groups and times came from: the name of a column, or `given`."""
-    found = {option: getattr(asked, option) for option in ("group", "time")}
-    return {word: value if isinstance(value, str) else "given" for word, value in found.items() if value is not None}
-
-
-def columns_beside(
-    asked: OpenRequest, names: Iterable[str], read: Callable[[str], NDArray[Any]], owner: str, label: str | None = None
-) -> dict[str, Any]:
-    """Return the raw groups and times that a format holds under names of its own, as `Pieces` takes them.
+def named_beside(asked: OpenRequest, names: Iterable[str], owner: str, label: str | None = None) -> dict[str, str]:
+    """Return the columns or keys named by `group=` and `time=`, which are no features, as `groups` and `times`.
 
     Parameters
     ----------
@@ -46,8 +33,6 @@ def columns_beside(
         The options of `wn.open`.
     names
         The columns or keys that there are.
-    read
-        Reads one of them.
     owner
         The owner of the columns, named in messages.
     label
@@ -62,8 +47,14 @@ def columns_beside(
             raise UnknownNameError.of(f"column in {of(option, 'wn.open')} for {owner}:", name, known)
         if name == label:
             raise InputError(f"{of(option, 'wn.open')} must not be the label column of {owner}; got {name!r}.")
-        found[word] = read(name)
+        found[word] = name
     return found
+
+
+def beside_origin(asked: OpenRequest) -> dict[str, str]:
+    """Return where groups and times came from: the name of a column, or `given`."""
+    found = {option: getattr(asked, option) for option in ("group", "time")}
+    return {word: value if isinstance(value, str) else "given" for word, value in found.items() if value is not None}
 
 
 def groups_and_times(asked: OpenRequest, groups: Any, times: Any, count: int, owner: str) -> dict[str, Any]:

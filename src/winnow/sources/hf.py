@@ -89,7 +89,7 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         "ids_from": f"column {layout.identity}",
         "origin": {"labels": layout.targets, **({"split": split} if split else {})},
         **tables.target_pieces(layout, partial(_column, rows), asked, owner),
-        **tables.beside(schema, layout, asked, partial(_column, rows), owner),
+        **tables.beside(layout, partial(_column, rows)),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

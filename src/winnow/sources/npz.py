@@ -11,7 +11,6 @@ import re
 import zipfile
 import zlib
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..core.errors import DataError, UnknownNameError, reason
 from ..core.parameter_names import of
 from .arrays import array_pieces, canonical
 from .assembly import OpenRequest, assemble
-from .group_and_time import columns_beside
+from .group_and_time import named_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
@@ -50,7 +49,7 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
     keys = _names(path) if inputs else []
-    beside = columns_beside(asked, keys, partial(_array, path), owner, labels)
+    beside = {word: _array(path, key) for word, key in named_beside(asked, keys, owner, labels).items()}
     return assemble(asked, name, replace(array_pieces("npz", reader, values, kind, raw, origin), **beside))
 
 

@@ -66,8 +66,8 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "stamps": FileStamps(
             tuple((path, *stamp) for path, stamp in shards.files), (layout, asked.text, asked.columns)
         ),
-        **tables.beside(schema, layout, asked, partial(_column, shards), owner),
         **tables.target_pieces(layout, partial(_column, shards), asked, owner),
+        **tables.beside(layout, partial(_column, shards)),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

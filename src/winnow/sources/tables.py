@@ -9,8 +9,8 @@ and is not a feature: a row number would leak the order of the file into the mod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..core.errors import DataError, InputError, UnknownNameError
 from ..core.parameter_names import of
 from .assembly import OpenRequest
-from .group_and_time import columns_beside, named_beside
+from .group_and_time import named_beside
 from .texts import joined
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class ColumnLayout:
     identity: str | None
     identity_asked: bool = False
     several: tuple[str, ...] = ()  # label columns, if there are several
+    beside: Mapping[str, str] = field(default_factory=dict)  # the columns of `groups` and `times`
 
     @property
     def targets(self) -> str | list[str] | None:
@@ -76,9 +77,10 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
         identity = "id"
     for name in asked.columns or ():
         _known(name, names, "columns", owner)
-    apart = {label, identity, *several} | named_beside(asked)
+    beside = named_beside(asked, names, owner, label)
+    apart = {label, identity, *several, *beside.values()}
     features = tuple(name for name in (asked.columns or names) if name not in apart)
-    return ColumnLayout(features, label, identity, asked.id_column is not None, several)
+    return ColumnLayout(features, label, identity, asked.id_column is not None, several, beside)
 
 
 def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | None:
@@ -96,11 +98,9 @@ def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | 
     return found[0] if found else None
 
 
-def beside(
-    schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, column: Callable[[str], pa.ChunkedArray], owner: str
-) -> dict[str, Any]:
+def beside(layout: ColumnLayout, column: Callable[[str], pa.ChunkedArray]) -> dict[str, Any]:
     """Return the columns of groups and times, if any are named, as `Pieces` takes them."""
-    return columns_beside(asked, schema.names, lambda name: raw_values(column(name)), owner, layout.label)
+    return {word: raw_values(column(name)) for word, name in layout.beside.items()}
 
 
 def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
