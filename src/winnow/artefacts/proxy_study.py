@@ -32,6 +32,7 @@ from .notebook_view import Shown
 from .provenance import Provenance
 from .study import Arm, Study
 from .table import Table
+from .task_metrics import in_points
 
 if TYPE_CHECKING:
     import pandas
@@ -192,8 +193,8 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return Table(tuple(rows))
 
     def summary(self) -> Table:
-        """A short table to read: half of the 95 % interval after ±, regret in points if the metric is accuracy."""
-        scale = 100 if self._first.metric == "accuracy" else 1
+        """A short table to read: half of the 95 % interval after ±, regret in points if the metric is a share."""
+        scale = 100 if in_points(self._first.metric) else 1
         rows = []
         for row in self.table():
             ceiling = row["arm"] == self.full
