@@ -101,7 +101,7 @@ def test_half_precision_logits_give_a_loss_in_single_precision() -> None:
         ({"soft": torch.zeros(24, 3)}, "soft of soft_loss must have the shape of the logits, (24, 2); got (24, 3)"),
         (
             {"labels": LABELS[:3]},
-            "labels of soft_loss must have shape (24,) to fit the logits; got (3,)",
+            "labels of soft_loss must have shape (24,) or (24, 2) to fit the logits; got (3,)",
         ),
         ({"labels": LABELS.float()}, "labels of soft_loss must have shape (24, 2)"),
         ({"weight": 1.5}, "weight of soft_loss must be a number in [0, 1]; got 1.5"),

@@ -193,7 +193,7 @@ class ProxyStudy(Shown, Saved, kind="proxy", layout=LAYOUT):
         return Table(tuple(rows))
 
     def summary(self) -> Table:
-        """A short table to read: half of the 95 % interval after ±, regret in points if the metric is accuracy."""
+        """A short table to read: half of the 95 % interval after ±, regret in points if the metric is a share."""
         scale = 100 if in_percent(self._first.metric) else 1
         rows = []
         for row in self.table():

@@ -29,6 +29,7 @@ def train(
     as_json: o.Json = False,
 ) -> None:
     """Train a network in a given number of steps, and write weights.safetensors."""
+    from ..artefacts.class_metrics import WORDS
     from ..core.units import GAP
 
     found = call(out=out)
@@ -60,7 +61,7 @@ def train(
     if found.held_out:
         typer.echo(f"{found.held_out} examples were held out for the proof and not trained on; give --test to use all")
     if found.accuracy is not None:
-        typer.echo(f"accuracy on the test data: {found.accuracy:.4f}")
+        typer.echo(f"{WORDS[found.metric]} on the test data: {found.accuracy:.4f}")
     for arm, row in found.arms.items():
         typer.echo(f"{arm:24s} {row['accuracy']:.4f}  {row['steps']:8,.0f} steps  {row['seconds']:8.1f} s")
     for arm, gain in found.gains.items():

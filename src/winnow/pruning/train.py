@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source
+from ..artefacts.class_metrics import metric_of
 from ..artefacts.intervals import Interval, difference, mean
 from ..artefacts.training_result import Result
 from ..core.errors import InputError
@@ -74,11 +75,14 @@ class TrainingReport:
     held_out
         Number of examples held out for the proof.
     accuracy
-        Accuracy (R2 for regression) on the test data; None if there are none.
+        Accuracy (R2 for regression, mean average precision for several labels) on the test data; None if there are
+        none.
     arms
         With proof: accuracy, seconds and steps per arm.
     gains
         With proof: what this training gains over each of the others, with an interval over seeds, paired.
+    metric
+        What `accuracy` is: `accuracy`, `map` or `r2`.
     """
 
     network: TrainedNetwork
@@ -90,6 +94,7 @@ class TrainingReport:
     accuracy: float | None
     arms: dict[str, dict[str, float]]
     gains: dict[str, Interval]
+    metric: str = "accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +241,8 @@ def train(
         accuracy = None if exam_set is None else _accuracy(network, exam_set)
         arms, gains = _compared(lesson, full, asked.proof_seeds, run, runner) if asked.proof else ({}, {})
     left = 0 if lesson.out is None else int(lesson.out.sum())
-    return TrainingReport(network, network.steps, full, run.seconds("observe/"), left, held_out, accuracy, arms, gains)
+    spent, metric = run.seconds("observe/"), metric_of(whole_source.task, None, "train")
+    return TrainingReport(network, network.steps, full, spent, left, held_out, accuracy, arms, gains, metric)
 
 
 class _Loader:

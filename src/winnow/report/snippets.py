@@ -97,7 +97,7 @@ def opening(source: Mapping[str, Any] | None) -> str:
     if not isinstance(what, str):
         return ""
     given: dict[str, Any] = {}
-    if origin.get("adapter") in _NAMED_COLUMNS and isinstance(origin.get("labels"), str):
+    if origin.get("adapter") in _NAMED_COLUMNS and isinstance(origin.get("labels"), str | list):
         given["labels"] = origin["labels"]
     if origin.get("split") not in (None, "train"):
         given["split"] = origin["split"]

@@ -95,7 +95,7 @@ def soft_labels(
     """
     source = request(soft_labels, locals()).source
     if source.task != "classification":
-        raise NotDefinedError(f"soft_labels needs classes; source {source.name!r} has none.")
+        raise NotDefinedError(f"soft_labels needs one class per example; source {source.name!r} is {source.task}.")
     heat = checks.number("temperature", "soft_labels", temperature, low=0, open_low=True)
     checks.number("prior_seconds", "soft_labels", prior_seconds, low=0)
     checks.integer("batch", "soft_labels", batch, low=1)
