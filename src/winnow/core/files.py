@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any
 
 from .errors import StoreError
 
-__all__ = ["PART", "atomic", "file_name", "fingerprint", "plain", "read_json", "write_json"]
+__all__ = ["PART", "atomic", "atomic_folder", "file_name", "fingerprint", "plain", "read_json", "write_json"]
 
 
 PART = ".winnow-part"  # suffix of files that are still being written
@@ -45,6 +46,30 @@ def atomic(path: str | Path) -> Iterator[Path]:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder next to `path`; on success move it there, on failure delete it.
+
+    `path` must not exist, or be an empty folder.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise StoreError(f"cannot write {target}: it exists and is not an empty folder.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=PART))
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot write {target}: {error.strerror}.") from None
+    try:
+        yield part
+        part.chmod(0o777 & ~_umask())
+        part.replace(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def write_json(path: str | Path, value: object, indent: int | None = 1) -> None:

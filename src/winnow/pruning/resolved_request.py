@@ -28,6 +28,7 @@ from ..selectors.select import select
 from ..sources.openable import opened_like
 from ..training.recipe import Recipe
 from .auto import Chosen, automatic
+from .base_run import BaseRun, check_base
 from .earlier_plan import earlier_differences
 from .rehearsal import made_up_signals
 
@@ -123,6 +124,7 @@ class Request:
     pairs: int | None  # pairs of trainings of the veto; None if auto decides, 0 for none
     earlier: tuple[float, ...]  # differences of candidate and random in the pilot of a plan
     pilot: Plan | None  # that plan
+    base: BaseRun | None  # the run it goes on from
     keep_suspects: bool  # whether likely wrong labels may be chosen
     match_iterations: float
     recipe: Recipe
@@ -206,6 +208,8 @@ def request_of(asked: VerbRequest) -> Request:
         settings=settings,
         **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
     )
+    if asked.base is not None:
+        check_base(asked, numbers, request.want)
     _rehearse(source, request)
     return request
 
@@ -218,6 +222,7 @@ TAKEN = (  # unchanged
     "recipe",
     "seed",
     "signals",
+    "base",
     "keep_suspects",
     "match_iterations",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from .labels import understand
 __all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
 
 BLOCK = 4096  # rows hashed at a time
+UNSTATED = ("name", "classes", "class_names", "unreadable")  # options that decide no id
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,16 @@ class OpenRequest:
         if self.name is not None:
             return self.name
         return fallback if path is None else Path(path).resolve().name.split(".")[0] or fallback
+
+    def stated(self) -> dict[str, Any]:
+        """The options that were given and can be written down, so that the same data can be opened again."""
+        found: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            several = isinstance(value, tuple) and item.name not in ("labels", "ids")  # there it would be data
+            if item.name not in UNSTATED and (several or isinstance(value, str | int)) and value != item.default:
+                found[item.name] = list(value) if several else value
+        return found
 
     def refuse(self, *options: str, of: str) -> None:
         """Raise if options are given that have no meaning for this kind of data."""
@@ -166,7 +177,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             )
         if shape[1:] != (asked.size, asked.size):
             read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
-    split = found.origin.get("split")
+    split, stated = found.origin.get("split"), asked.stated()
     return Source(
         name=name if split in (None, "train") else f"{name}:{split}",
         read=read,
@@ -185,6 +196,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             "ids": ids_from,
             **found.origin,
             **({"size": asked.size} if asked.size else {}),
+            **({"opening": stated} if stated else {}),
         },
     )
 

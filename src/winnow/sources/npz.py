@@ -24,7 +24,7 @@ from .assembly import OpenRequest, assemble
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
-__all__ = ["open_npz"]
+__all__ = ["open_npz", "read_array", "split_of_key"]
 
 _INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
 _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
@@ -43,7 +43,7 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
         inputs, labels, split = _keys(_names(path), asked, owner)
     reader = Reloaded(load_inputs, (where, inputs), ((where, stamp_of(where)),))
     values = reader.values
-    raw = None if labels is None or asked.task == "unlabelled" else _array(path, labels)
+    raw = None if labels is None or asked.task == "unlabelled" else read_array(path, labels)
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
     return assemble(asked, name, array_pieces("npz", reader, values, kind, raw, origin))
@@ -51,10 +51,10 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
 
 def load_inputs(path: str, key: str) -> NDArray[Any]:
     """Read the inputs under a key, as a Source expects them."""
-    return canonical(_array(Path(path), key), f"source {Path(path).name!r}")[0]
+    return canonical(read_array(Path(path), key), f"source {Path(path).name!r}")[0]
 
 
-def _array(path: Path, key: str) -> NDArray[Any]:
+def read_array(path: Path, key: str) -> NDArray[Any]:
     """Read one array; `allow_pickle=False` rejects files that would run code."""
     try:
         if not key:
@@ -94,6 +94,11 @@ def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | 
         split = None
     found = [key for key, (word, which) in parts.items() if word in _LABELS and which == split]
     return inputs[split], asked.label_column or (found[0] if found else None), split
+
+
+def split_of_key(key: str) -> str | None:
+    """Return the split that a key belongs to, if any."""
+    return _understood(key)[1]
 
 
 def _understood(key: str) -> tuple[str, str | None]:

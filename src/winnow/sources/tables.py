@@ -23,9 +23,10 @@ from .texts import joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "text_columns", "unique_ids"]
+__all__ = ["OWN", "ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "text_columns", "unique_ids"]
 
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
+OWN = "winnow_"  # columns that `Subset.export` adds; they are features only if named
 NAMED = 4  # how many columns a message names
 
 
@@ -65,7 +66,8 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
         identity = "id"
     for name in asked.columns or ():
         _known(name, names, "columns", owner)
-    features = tuple(name for name in (asked.columns or names) if name not in (label, identity))
+    usual = asked.columns or [name for name in names if not name.startswith(OWN)]
+    features = tuple(name for name in usual if name not in (label, identity))
     return ColumnLayout(features, label, identity, asked.id_column is not None)
 
 
