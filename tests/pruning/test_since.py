@@ -86,9 +86,12 @@ def test_only_the_continuation_is_trained_and_the_trial_is_taken_over(
 def test_the_learning_rate_goes_on_from_where_the_checkpoint_was(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[int, int]] = []
     real = wn.Recipe.rate
-    monkeypatch.setattr(
-        wn.Recipe, "rate", lambda self, step, steps: seen.append((step, steps)) or real(self, step, steps)
-    )
+
+    def watched(recipe: wn.Recipe, step: int, steps: int) -> float:
+        seen.append((step, steps))
+        return real(recipe, step, steps)
+
+    monkeypatch.setattr(wn.Recipe, "rate", watched)
     wn.prune(data(), 0.5, base=base, seeds=2, **HOW)
     batches = RECIPE.batches(2 * (ALL - OLD))
     assert seen[0] == (batches, 4 * batches)
@@ -134,10 +137,8 @@ def test_a_continued_run_is_a_base_in_turn(base: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["auto", "el2n", "medoids"])
 def test_methods_that_read_epochs_and_embeddings(method: str, tmp_path: Path) -> None:
-    wn.prune(data(OLD), 0.3, method=method, out=tmp_path / "base", veto=0, **HOW) if method == "auto" else wn.prune(
-        data(OLD), 0.3, method=method, out=tmp_path / "base", **HOW
-    )
     options = {"veto": 0} if method == "auto" else {}
+    wn.prune(data(OLD), 0.3, method=method, out=tmp_path / "base", **options, **HOW)
     subset = wn.prune(data(), 0.3, method=method, base=tmp_path / "base", **options, **HOW)
     assert len(subset) == round(0.3 * ALL)
 
