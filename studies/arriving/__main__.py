@@ -55,7 +55,7 @@ def main(given: list[str] | None = None) -> None:
         "base": lambda out: wn.prune(small, out=out, **how),
         "since": lambda out: wn.prune(whole, base=asked.out / "base", out=out, **how),
         "fresh": lambda out: wn.prune(whole, out=out, **how),
-        "fresh, other seed": lambda out: wn.prune(whole, seeds=[1], out=out, **how),
+        "fresh, other seed": lambda out: wn.prune(whole, seeds=[1], veto=0, out=out, **how),  # for its choice alone
     }
     runs = {name: timed(make, asked.out / name.replace(", ", "-").replace(" ", "-")) for name, make in made.items()}
     subsets = {name: subset for name, (subset, _) in runs.items()}
@@ -132,7 +132,7 @@ def told(
         "|---|---|---|---|---|",
     ]
     for name, (subset, took) in runs.items():
-        share = f"{100 * took['processor'] / start['processor']:.0f} %"
+        share = "untried" if "other" in name else f"{100 * took['processor'] / start['processor']:.0f} %"
         same = "" if name == "base" else f"{overlap(subset, subsets['fresh']):.2f}"
         lines.append(f"| {name} | {took['processor']:.0f} | {took['clock']:.0f} | {share} | {same} |")
     lines += ["", "| trained on | accuracy |", "|---|---|"]

@@ -152,6 +152,21 @@ def test_regression(tmp_path: Path) -> None:
     assert np.corrcoef(subset.targets.at(subset.ids)[:, 0], truth)[0, 1] > 0.5
 
 
+def test_longer_texts_that_arrive_are_read_as_long_as_the_first(tmp_path: Path) -> None:
+    texts = [f"{'good' if k % 2 else 'bad'} film number {k}" + " and more" * 9 * (k >= OLD) for k in range(ALL)]
+    labels = [k % 2 for k in range(ALL)]
+    how = {**HOW, "model": "textformer", "veto": 0}
+    wn.prune((texts[:OLD], labels[:OLD]), 0.5, out=tmp_path / "base", **how)
+    subset = wn.prune((texts, labels), 0.5, base=tmp_path / "base", **how)
+    assert subset.certificate["since"]["counts"]["new"] == ALL - OLD
+
+
+def test_examples_of_another_shape_are_refused(base: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(ALL, 5)).astype(np.float32)
+    with pytest.raises(InputError, match="must have the shape"):
+        wn.prune(wn.open((x, np.arange(ALL) % 2), ids=data().ids), 0.5, base=base, seeds=2, **HOW)
+
+
 def test_unlabelled_data_are_embedded_again_and_compared(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(ALL, 4)).astype(np.float32)
     wn.prune(wn.open(x[:OLD]), 0.5, out=tmp_path / "base")

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..artefacts import Signals, Source
 from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
+from ..core.errors import InputError
 from ..core.seeds import number as seed_number
 from ..training import Feed
 from ..training.trained_network import TrainedNetwork
@@ -101,11 +102,12 @@ class Continuation:
 
 def continue_training(job: Continuation) -> Signals:
     """Train on from a checkpoint; return the signals of old and new examples together, sorted by id."""
-    what, source = job.what, job.source
+    what = job.what
     kept = TrainedNetwork.load(job.checkpoint, None if isinstance(what.model, str) else what.model)
+    source, part = (_shaped(each, kept) for each in (job.source, job.part))
     start = int(kept.about["epoch"])
     epochs = tuple(range(start + 1, what.recipe.epochs + 1))
-    feed = Feed(job.part, kept.scaling)
+    feed = Feed(part, kept.scaling)
     shorter = dataclasses.replace(what.recipe, epochs=len(epochs))
     window = what.recipe.epochs - first_averaged(what.recipe.epochs) + 1
     look = Look(feed, dataclasses.replace(what, recipe=shorter), kept.module, averaged=min(1.0, window / len(epochs)))
@@ -120,7 +122,7 @@ def continue_training(job: Continuation) -> Signals:
             seen[name], axes[name] = values[None], entry.arrays[name].axes
     arrays: dict[str, NDArray[Any]] = {}
     if seen:
-        labels = None if job.part.labels is None else job.part.labels[feed.order]
+        labels = None if part.labels is None else part.labels[feed.order]
         recorded = Signals(feed.ids, seen, source.task, labels, source.classes, epochs, what.recipe.epochs, axes=axes)
         arrays = _joined(job.before, recorded.take(job.new), epochs)
     everyone = Look(Feed(source, kept.scaling), what, kept.module)
@@ -134,6 +136,19 @@ def continue_training(job: Continuation) -> Signals:
     ids = source.ids[source.order]
     rows = epochs if seen else ()
     return Signals(ids, arrays, source.task, whole, source.classes, rows, what.recipe.epochs, axes=axes)
+
+
+def _shaped(source: Source, kept: TrainedNetwork) -> Source:
+    """The examples as the network takes them: texts of its length; anything else must have its shape."""
+    shape = tuple(kept.about["shape"])
+    if source.kind == "text":
+        return source.with_length(shape[0])
+    if source.shape != shape:
+        raise InputError(
+            f"the examples of source {source.name!r} must have the shape {shape} of those that the network has seen; "
+            f"got {source.shape}."
+        )
+    return source
 
 
 def _joined(old: Signals, new: Signals, epochs: tuple[int, ...]) -> dict[str, NDArray[Any]]:

@@ -38,9 +38,12 @@ def kept_positions(subset: Subset, what: Any, owner: str, opening: Mapping[str, 
     opening
         Keywords of `wn.open` that replace those in the provenance.
     """
-    in_memory = not isinstance(what, str | Source) and hasattr(what, "__len__") and not isinstance(what, tuple)
-    if in_memory and not opening and positions_named(subset.ids, subset.provenance) and not is_table(what):
-        return positions_in(owner, subset.ids, subset.provenance, what, None)
+    inputs = what[0] if isinstance(what, tuple) and len(what) == 2 else what
+    in_memory = not isinstance(inputs, str | Source) and hasattr(inputs, "__len__")
+    if in_memory and not opening and positions_named(subset.ids, subset.provenance):
+        known = any(origin.get("ids") == "positions" for origin in origins(subset.provenance))
+        if known or not is_table(inputs):  # numbers of unknown origin may be an id column of a table
+            return positions_in(owner, subset.ids, subset.provenance, inputs, None)
     return found_in(subset, opened_again(subset, what, owner, opening), owner)
 
 
