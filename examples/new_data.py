@@ -23,7 +23,7 @@ def write(count: int) -> None:
         csv.writer(file).writerows([[*"abcdef", "note", "label"], *rows])
 
 
-how = {"keep": 0.4, "columns": list("abcdef"), "recipe": wn.Recipe(epochs=20, batch=32)}
+how = {"keep": 0.4, "columns": list("abcdef"), "recipe": wn.Recipe(epochs=8, batch=32), "engine": wn.Local(workers=1)}
 for run, count, base in (("monday", 800, None), ("tuesday", 1000, "monday")):
     write(count)
     start = time.perf_counter()
