@@ -12,7 +12,7 @@ from ..core.errors import InputError
 from .provenance import Provenance
 from .source import Source
 
-__all__ = ["positions_in"]
+__all__ = ["origins", "positions_in", "positions_named"]
 
 
 def positions_in(
@@ -52,8 +52,8 @@ def positions_in(
 
 def _as_positions(owner: str, ids: NDArray[Any], provenance: Provenance) -> NDArray[np.int64]:
     """The ids, if they are positions and not numbers with another meaning."""
-    made = sorted(set(_id_kinds(provenance)) - {"positions"})
-    if ids.dtype.kind != "i" or made:
+    if not positions_named(ids, provenance):
+        made = sorted(_id_kinds(provenance) - {"positions"})
         kind = f"come from {made[0]}" if made else f"are names such as {str(ids[0])!r}"
         raise InputError(
             f"{owner} needs source= to find the examples in a torch dataset, because the ids {kind}; pass "
@@ -62,14 +62,24 @@ def _as_positions(owner: str, ids: NDArray[Any], provenance: Provenance) -> NDAr
     return ids
 
 
-def _id_kinds(value: Any) -> Iterator[str]:
+def positions_named(ids: NDArray[Any], provenance: Provenance) -> bool:
+    """Whether ids are positions, as far as their provenance says."""
+    return ids.dtype.kind == "i" and _id_kinds(provenance) <= {"positions"}
+
+
+def _id_kinds(provenance: Provenance) -> set[str]:
     """What the ids of every source in a provenance were made from."""
+    return {origin["ids"] for origin in origins(provenance) if isinstance(origin.get("ids"), str)}
+
+
+def origins(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the origin of every source in a provenance."""
     if isinstance(value, Mapping):
         origin = value.get("origin")
-        if isinstance(origin, Mapping) and isinstance(origin.get("ids"), str):
-            yield origin["ids"]
+        if isinstance(origin, Mapping):
+            yield origin
         for item in value.values():
-            yield from _id_kinds(item)
+            yield from origins(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _id_kinds(item)
+            yield from origins(item)

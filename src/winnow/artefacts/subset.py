@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -125,13 +126,16 @@ class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
         soft = [] if self.targets is None else [self.targets.fingerprint]
         return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes(), *soft)
 
-    def indices(self, source: Source) -> NDArray[np.int64]:
-        """Positions of the kept examples in `source`, in the order of `ids`.
+    def indices(self, source: Any, **opening: Any) -> NDArray[np.int64]:
+        """Positions of the kept examples in your own data, in the order of `ids`.
 
         Parameters
         ----------
         source
-            The source this subset was chosen from, or one that holds at least the same examples.
+            The data this subset was chosen from, or data that hold at least the same examples: a Source, or anything
+            that `wn.open` takes, such as a frame, an HF or torch dataset, a list, arrays or a path.
+        **opening
+            Keywords of `wn.open`, if they are not those that the data were opened with, or were arrays (`ids=`).
 
         Returns
         -------
@@ -141,13 +145,99 @@ class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
         Raises
         ------
         InputError
-            If it is not a Source, or lacks one of the examples.
+            If it cannot be opened, or lacks one of the examples.
         """
-        if not isinstance(source, Source):
-            raise InputError(
-                f"source of Subset.indices must be a Source (open it with wn.open); got {type(source).__name__}."
-            )
-        return source.positions(self.ids)
+        if isinstance(source, Source) and not opening:
+            return source.positions(self.ids)
+        from ..sources.own_rows import kept_positions
+
+        return kept_positions(self, source, "Subset.indices", opening)
+
+    def filter(self, source: Any, **opening: Any) -> Any:
+        """The kept rows of your own object, as an object of the same kind, in the order of the object.
+
+        Parameters
+        ----------
+        source
+            A frame of pandas, polars or arrow, an HF dataset, a list, an array or tensor, `(X, y)` of these, a torch
+            map-style dataset or a Source, with at least the kept examples.
+        **opening
+            As for `indices`.
+
+        Returns
+        -------
+        Any
+            The same kind of object; a `torch.utils.data.Subset` of a torch dataset.
+
+        Raises
+        ------
+        InputError
+            If it is not such an object, or lacks one of the examples.
+
+        Examples
+        --------
+        >>> import winnow as wn
+        >>> wn.Subset([0, 2]).filter(wn.open([[0.0], [1.0], [2.0]], ids=[0, 1, 2])).ids.tolist()
+        [0, 2]
+        """
+        from ..sources.own_rows import kept_positions, only
+
+        return only(source, np.sort(kept_positions(self, source, "Subset.filter", opening)), "Subset.filter")
+
+    def export(
+        self,
+        path: str | Path | None,
+        source: Any = None,
+        format: str | None = None,
+        *,
+        copy: bool = False,
+        **opening: Any,
+    ) -> Any:
+        """Write what is kept in the format the data came in, whole or not at all.
+
+        Every column of a table is kept, whether winnow reads it or not, and rows stay in the order of the data. Weights
+        that are not all one are a column `winnow_weight`; soft targets are a column `winnow_soft` of lists, or one
+        column per class in CSV. A folder has them in a file `winnow.csv`.
+
+        Parameters
+        ----------
+        path
+            Where to write; its ending is the format: `.csv`, `.tsv`, `.jsonl` (also with `.gz`), `.parquet`, `.npz`,
+            `.npy`, `.tar` (WebDataset). A path without an ending is a folder of images or texts, or an HF dataset. None
+            returns the rows of a frame or HF dataset in memory, with the columns added.
+        source
+            The data this subset was chosen from: anything that `wn.open` takes. If not given, the path or name that the
+            provenance names.
+        format
+            The format, if the ending does not say it: `folder`, `hf`, `csv`, `tsv`, `jsonl`, `parquet`, `npz`, `npy` or
+            `webdataset`.
+        copy
+            Whether files of a folder are copied; otherwise they are linked.
+        **opening
+            As for `indices`.
+
+        Returns
+        -------
+        Path
+            Where it was written; the rows themselves if `path` is None.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be written in that format, lack one of the examples, or would be overwritten.
+        StoreError
+            If nothing can be written there.
+
+        Examples
+        --------
+        >>> import winnow as wn
+        >>> sub = wn.prune("digits", keep=0.1, method="random", limit=100)
+        >>> sub.export("kept.npz").name, len(wn.open("kept.npz"))
+        ('kept.npz', 10)
+        """
+        from ..sources.export import export
+
+        return export(self, path, source, format, copy, opening)
 
     def to_torch(
         self, dataset: Any, source: Source | None = None, *, targets: str = "labels"

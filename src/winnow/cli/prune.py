@@ -18,6 +18,8 @@ Examples:
     winnow prune photos/ --keep 0.5 --test photos-test/ --model resnet20 --epochs 50
 
     winnow prune sales.csv --labels price --tolerance 0.005
+
+    winnow prune photos/ --keep 0.5 --since runs/half --out runs/half-2 --export photos-half
 """
 
 
@@ -25,6 +27,9 @@ Examples:
 def prune(
     call: Call,
     out: Annotated[Path, typer.Option(help="Run directory; the same command resumes there.")] = Path("runs/prune"),
+    export: Annotated[
+        Path | None, typer.Option(help="Also write what is kept there, in the format the data came in.")
+    ] = None,
     as_json: o.Json = False,
 ) -> None:
     """Choose a subset, retrain to show what it costs, and write subset.parquet and report.html."""
@@ -34,11 +39,14 @@ def prune(
 
     proof = call(out=out)
     subset, study = proof.subset, proof.study
+    if export is not None:
+        subset.export(export, call.what, **{key: value for key, value in call.opening.items() if key != "limit"})
     if as_json:
         o.say_json(
             {
                 "subset": str(out / "subset.parquet"),
                 "report": str(proof.report),
+                "export": None if export is None else str(export),
                 "kept": len(subset),
                 "method": proof.name,
                 "why": proof.why,
@@ -49,6 +57,8 @@ def prune(
         )
         return
     typer.echo(f"kept {len(subset)} of {proof.candidates} examples by {proof.name} ({proof.why})")
+    if "since" in subset.certificate:
+        typer.echo(f"{subset.certificate['since']['said']} (all ids: {out / 'changes.csv'})")
     if "claim" in subset.certificate:
         typer.echo(subset.certificate["claim"])
     if proof.held_out:
@@ -64,3 +74,5 @@ def prune(
         costs = [net(row) for row in ledger(study) if row["arm"] == proof.name]
         typer.echo("".join(f"{proof.name}: {cost}\n" for cost in costs if cost).replace(GAP, " "))
     typer.echo(f"subset  {out / 'subset.parquet'}\nreport  {proof.report}")
+    if export is not None:
+        typer.echo(f"export  {export}")

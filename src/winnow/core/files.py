@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from .errors import StoreError
 __all__ = [
     "PART",
     "atomic",
+    "atomic_folder",
     "file_digest",
     "file_name",
     "fingerprint",
@@ -88,6 +90,30 @@ def file_digest(path: str | Path) -> str:
     """Return the digest of a file's bytes."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder next to `path`; on success move it there, on failure delete it.
+
+    `path` must not exist, or be an empty folder.
+    """
+    target = Path(path)
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise StoreError(f"cannot write {target}: it exists and is not an empty folder.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=PART))
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot write {target}: {error.strerror}.") from None
+    try:
+        yield part
+        part.chmod(0o777 & ~_umask())
+        part.replace(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def write_json(path: str | Path, value: object, indent: int | None = 1) -> None:

@@ -18,6 +18,7 @@ from ..selectors.method_string import parse_method
 from ..signals.soft_targets import soft_targets
 from ..training.mixing_weight import mixing_weight
 from .auto import Chosen
+from .continuation import KeptTrial
 from .resolved_request import Request, choose
 from .veto import Untried, Veto, can_be_tried
 from .veto import veto as measured_veto
@@ -114,7 +115,9 @@ def drawn_candidate(
     return dataclasses.replace(subset, certificate={**subset.certificate, **about})
 
 
-def with_targets(subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | None, metric: str) -> Subset:
+def with_targets(
+    subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | KeptTrial | None, metric: str
+) -> Subset:
     """The subset with its soft targets, and what was tried in its certificate."""
     about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
     left_out = subset.certificate.get("suspects_left_out")

@@ -26,6 +26,7 @@ from ..selectors.select import Keep
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
+from .base_run import Base
 from .prune import HELD_OUT, chosen_subset
 from .resolved_request import (
     EarlierPlan,
@@ -69,6 +70,7 @@ def prune_with_proof(
     observer: Observer = None,
     signals: Recorded = None,
     plan: EarlierPlan = None,
+    base: Base = None,
     recipe: How = None,
     seeds: Observations = 1,
     veto: Pairs = None,
@@ -92,7 +94,7 @@ def prune_with_proof(
 
     Parameters
     ----------
-    source, keep, tolerance, method, targets, balance, model, observer, signals, plan, recipe, seeds, veto,
+    source, keep, tolerance, method, targets, balance, model, observer, signals, plan, base, recipe, seeds, veto,
     keep_suspects, validation, seed, out, engine, **parameters
         As for `prune`.
     test

@@ -30,6 +30,7 @@ from ..sources.openable import opened_like
 from ..training.estimators import check as check_estimator
 from ..training.recipe import Recipe
 from .auto import Chosen, automatic
+from .base_run import BaseRun, check_base
 from .earlier_plan import earlier_differences
 from .rehearsal import made_up_signals
 
@@ -126,6 +127,7 @@ class Request:
     pairs: int | None  # pairs of trainings of the veto; None if auto decides, 0 for none
     earlier: tuple[float, ...]  # differences of candidate and random in the pilot of a plan
     pilot: Plan | None  # that plan
+    base: BaseRun | None  # the run it goes on from
     keep_suspects: bool  # whether likely wrong labels may be chosen
     match_iterations: float
     recipe: Recipe
@@ -221,6 +223,8 @@ def request_of(asked: VerbRequest) -> Request:
         metric=metric_of(source.task, asked.metric, "prune") if labelled else "accuracy",
         **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
     )
+    if asked.base is not None:
+        check_base(asked, numbers, request.want)
     _rehearse(source, request)
     return request
 
@@ -250,6 +254,7 @@ TAKEN = (  # unchanged
     "recipe",
     "seed",
     "signals",
+    "base",
     "keep_suspects",
     "match_iterations",
 )

@@ -107,6 +107,7 @@ class Dynamics:
     def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
         self._feed, self._names = look.feed, names
         self._what: Observation = look.what
+        self._averaged = look.averaged
         self._shared: dict[str, Any] = look.shared
         self._first = "keep" not in self._shared
         self._shared.setdefault("keep", []).append(keep)
@@ -129,6 +130,7 @@ class Dynamics:
                 task="classification" if source.task == "unlabelled" else source.task,
                 planned_epochs=self._what.recipe.epochs,
                 keep=self._shared["keep"],
+                averaged=self._averaged,
             )
             if self._feed.targets is not None:
                 made.expect(self._feed.targets.numpy())

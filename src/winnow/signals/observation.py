@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..artefacts import Source
+from ..artefacts.labelled_logits import AVERAGED
 from ..core import registry
 from ..core.seeds import number as seed_number
 from ..models import build
@@ -63,6 +64,8 @@ class Look:
         For a model of a fold, whose `feed` is what it is trained on: the examples of the fold.
     shared
         What the signals of one training share, by name.
+    averaged
+        Share of the epochs, counted from the last, over which predictions are averaged.
     """
 
     feed: Feed
@@ -71,6 +74,7 @@ class Look:
     member: NDArray[np.uint8] | None = None
     outside: Feed | None = None
     shared: dict[str, Any] = field(default_factory=dict)
+    averaged: float = AVERAGED
 
 
 class Watcher(Protocol):
@@ -105,8 +109,12 @@ def watched(
     what: Observation,
     seed: int,
     then: Callable[[int, torch.nn.Module], None] | None = None,
+    before: int = 0,
 ) -> None:
-    """Train while every watcher records; `then` is called after each epoch too, or after each stage of an estimator."""
+    """Train while every watcher records; `then` is called after each epoch too, or after each stage of an estimator.
+
+    `before` is as in `train`.
+    """
     batches = [watcher.after_batch for _, watcher in watchers if watcher.after_batch is not None]
 
     def after_batch(positions: NDArray[np.int64], output: torch.Tensor) -> None:
@@ -123,7 +131,8 @@ def watched(
         for stage, answer in enumerate(staged(what.model, feed, seed), 1):
             after_epoch(stage, answer)
         return
-    train(model, feed, what.recipe, seed, after_batch=after_batch if batches else None, after_epoch=after_epoch)
+    each = after_batch if batches else None
+    train(model, feed, what.recipe, seed, before=before, after_batch=each, after_epoch=after_epoch)
 
 
 def new_network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:

@@ -29,6 +29,7 @@ from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
 from ..training.staged_estimators import STAGES
+from .continued_training import NETWORKS
 from .embed import embed
 from .embedded_source import embedded_source
 from .ensemble import memberships
@@ -36,7 +37,7 @@ from .estimator_signals import check_observed
 from .observation import Observation
 from .observed_trainings import observed
 
-__all__ = ["FILE", "Mode", "Want", "observe", "observe_run"]
+__all__ = ["FILE", "Mode", "Want", "observation_of", "observe", "observe_run"]
 
 Want = Annotated[
     str | Iterable[str] | None,
@@ -71,6 +72,7 @@ Layer = Annotated[
     str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
 ]
 Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
+KeepNetworks = Annotated[bool, Parameter("", plain=None, option=None)]
 FILE = "signals.safetensors"
 
 
@@ -89,6 +91,7 @@ def observe(
     folds: Folds = 5,
     groups: Groups = None,
     embeddings: Embeddings = None,
+    keep_networks: KeepNetworks = False,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -131,6 +134,9 @@ def observe(
     embeddings
         Train on these instead of the examples themselves: Signals with embeddings, as `wn.embed` gives, or an array
         with one row per example. With the model `linear` this is a linear head, the cheapest observer.
+    keep_networks
+        Whether each network is kept in the run directory as it is after a quarter of its epochs, so that a later
+        `prune(base=)` can go on from there.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -164,7 +170,7 @@ def observe(
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
     seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
-    what = _observation(asked, seen)
+    what = observation_of(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
     inputs: dict[str, Any] = {"source": source.provenance}
@@ -175,7 +181,9 @@ def observe(
     with Run.opened(out, {"command": "observe", **settings}) as run:
         held = hold(seen)
         key = [seen.fingerprint, settings]
-        found = observed(held, what, numbers, run, runner, key, None if groups is None else np.asarray(groups))
+        together = None if groups is None else np.asarray(groups)
+        networks = str(run.path / NETWORKS) if keep_networks and run.path is not None else None
+        found = observed(held, what, numbers, run, runner, key, together, networks)
     provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
 
@@ -184,7 +192,7 @@ def _digest(groups: Any) -> str:
     return fingerprint("\n".join(map(str, np.asarray(groups).tolist())).encode())
 
 
-def _observation(asked: VerbRequest, source: Source) -> Observation:
+def observation_of(asked: VerbRequest, source: Source) -> Observation:
     """Return what to record; raise if it cannot be recorded from this source."""
     recipe, want = asked.recipe, asked.want
     if want is None:

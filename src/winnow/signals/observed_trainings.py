@@ -20,6 +20,7 @@ from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, run_jobs
 from ..models.identity import is_estimator
 from ..training import Feed, train
+from .continued_training import checkpoint_epoch, save_checkpoint
 from .ensemble import memberships
 from .estimator_signals import entries_for, joined_by_estimator
 from .fold_trainings import observe_folds
@@ -36,6 +37,7 @@ def observed(
     engine: Engine,
     key: list[Any],
     groups: NDArray[Any] | None = None,
+    networks: str | None = None,
 ) -> Signals:
     """Record everything: in one training per seed, in those of an ensemble or of folds, and from the data alone."""
     fits = is_estimator(what.model)
@@ -50,7 +52,7 @@ def observed(
         jobs = [
             Job(
                 f"observe/seed-{number}",
-                (source, what, seen, number, ends.get(number)),
+                (source, what, seen, number, ends.get(number), networks),
                 [*key, number, ends.get(number)],
                 f"signals/seed-{number}.safetensors",
             )
@@ -68,9 +70,12 @@ def observed(
     return joined_by_estimator(found, what.want, what.model) if fits else found
 
 
-def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None]) -> Signals:
-    """Run and record one training; the last item is the suffix of arrays without seeds, None leaves them out."""
-    source, what, entries, which, ending = job
+def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None, str | None]) -> Signals:
+    """Run and record one training.
+
+    The last items are the suffix of arrays without seeds, None leaves them out, and the folder for its checkpoint.
+    """
+    source, what, entries, which, ending, networks = job
     feed = Feed(source)
     model = new_network(source, what, which)
     look = Look(feed, what, model)
@@ -87,9 +92,13 @@ def _observe_seed(job: tuple[Source, Observation, Entries, int, str | None]) -> 
                 arrays[full], axes[full] = (values[None] if layout.stacked else values), layout.axes
 
     def then(epoch: int, trained: torch.nn.Module) -> None:
+        if networks is not None and epoch == checkpoint_epoch(what.recipe.epochs):
+            save_checkpoint(trained, feed, what, epoch, networks, which)
         for entry in at["epoch"] if epoch == what.gradient_epoch else ():
             keep(entry, entry.function(Look(feed, what, trained)))
 
+    if checkpoint_epoch(what.recipe.epochs) == 0:
+        then(0, model)
     watched(watchers, model, feed, what, seed_number(what.seed, "training", which), then)
     for entry in at["trained"]:
         if entry.stacked or ending is not None:

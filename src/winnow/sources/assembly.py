@@ -7,7 +7,7 @@ ids are computed only when needed, because opening a large file does not read it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from .seals import ContentSeal, FileStamps, array_seal
 __all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
 
 BLOCK = 4096  # rows hashed at a time
+UNSTATED = ("name", "classes", "class_names", "unreadable")  # options that decide no id
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,16 @@ class OpenRequest:
         if self.name is not None:
             return self.name
         return fallback if path is None else Path(path).resolve().name.split(".")[0] or fallback
+
+    def stated(self) -> dict[str, Any]:
+        """The options that were given and can be written down, so that the same data can be opened again."""
+        found: dict[str, Any] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            several = isinstance(value, tuple) and item.name not in ("labels", "ids")  # there it would be data
+            if item.name not in UNSTATED and (several or isinstance(value, str | int)) and value != item.default:
+                found[item.name] = list(value) if several else value
+        return found
 
     def refuse(self, *options: str, of: str) -> None:
         """Raise if options are given that have no meaning for this kind of data."""
@@ -184,7 +195,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             )
         if shape[1:] != (asked.size, asked.size):
             read, shape = Resized(read, asked.size), (shape[0], asked.size, asked.size)
-    split = found.origin.get("split")
+    split, stated = found.origin.get("split"), asked.stated()
     beside = groups_and_times(asked, found.groups, found.times, found.count, owner)
     return Source(
         **beside,
@@ -207,6 +218,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             **({"size": asked.size} if asked.size else {}),
             **({"trusted": "names"} if asked.trust_names else {}),
             **beside_origin(asked),
+            **({"opening": stated} if stated else {}),
         },
     )
 

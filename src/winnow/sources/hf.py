@@ -21,7 +21,7 @@ from .memory import Remembered
 from .splits import choose, split_named, without_splits
 from .texts import text_pieces
 
-__all__ = ["is_saved", "open_hf", "open_saved"]
+__all__ = ["arrow_rows", "is_saved", "load_saved", "open_hf", "open_saved", "rows_at", "save_rows"]
 
 BLOCK = 1024  # rows read at a time in a full pass
 
@@ -33,15 +33,20 @@ def is_saved(path: Path) -> bool:
 
 def open_saved(path: Path, asked: OpenRequest) -> Source:
     """Make a Source over a folder written by `save_to_disk`."""
+    found = open_hf(load_saved(path), replace(asked, name=asked.named(path)))
+    return replace(found, origin={**found.origin, "path": str(path)})
+
+
+def load_saved(path: Path) -> Any:
+    """Load a folder written by `save_to_disk`, as a Dataset or DatasetDict."""
     try:
         import datasets
     except ImportError:
         raise MissingDependencyError.of("datasets", "hf", f"reading {path}") from None
     try:
-        loaded = datasets.load_from_disk(str(path))
+        return datasets.load_from_disk(str(path))
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{path} cannot be read as a saved data set: {reason(error)}.") from None
-    return open_hf(loaded, replace(asked, name=asked.named(path)))
 
 
 def open_hf(dataset: Any, asked: OpenRequest) -> Source:
@@ -205,3 +210,35 @@ class Pictures:
                 yield item if isinstance(item, bytes) else item.read_bytes()
             except OSError as error:
                 raise DataError(f"image {said(name)} cannot be read: {error}.") from None
+
+
+def rows_at(dataset: Any, split: str | None, where: NDArray[np.int64]) -> Any:
+    """Return the rows at these positions of a Dataset, or of the split of a DatasetDict that a Source has opened."""
+    if split is not None:
+        key = split if split in dataset else next(key for key in dataset if split_named(key) == split)
+        dataset = dataset[key]
+    return dataset.select(where.tolist())
+
+
+def arrow_rows(dataset: Any) -> Any:
+    """Return a Dataset as an arrow table."""
+    return dataset.with_format("arrow")[:]
+
+
+def save_rows(rows: Any, extra: dict[str, Any], path: Path) -> None:
+    """Save a Dataset, or an arrow table, with extra columns, by `save_to_disk`."""
+    try:
+        import datasets
+    except ImportError:
+        raise MissingDependencyError.of("datasets", "hf", f"writing {path}") from None
+    made = rows if isinstance(rows, datasets.Dataset) else datasets.Dataset(datasets.table.InMemoryTable(rows))
+    made = made.remove_columns([name for name in extra if name in made.column_names])
+    for name, values in extra.items():
+        made = made.add_column(name, values)
+    bars = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        made.save_to_disk(str(path))
+    finally:
+        if bars:
+            datasets.enable_progress_bars()

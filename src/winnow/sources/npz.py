@@ -26,7 +26,7 @@ from .group_and_time import named_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
-__all__ = ["open_npz"]
+__all__ = ["open_npz", "read_array", "split_of_key"]
 
 _INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
 _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
@@ -45,20 +45,22 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
         inputs, labels, split = _keys(_names(path), asked, owner)
     reader = Reloaded(load_inputs, (where, inputs), ((where, stamp_of(where)),))
     values = reader.values
-    raw = None if labels is None or asked.task == "unlabelled" else _array(path, labels)
+    raw = None if labels is None or asked.task == "unlabelled" else read_array(path, labels)
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
     keys = _names(path) if inputs else []
-    beside: dict[str, Any] = {word: _array(path, key) for word, key in named_beside(asked, keys, owner, labels).items()}
+    beside: dict[str, Any] = {
+        word: read_array(path, key) for word, key in named_beside(asked, keys, owner, labels).items()
+    }
     return assemble(asked, name, replace(array_pieces("npz", reader, values, kind, raw, origin), **beside))
 
 
 def load_inputs(path: str, key: str) -> NDArray[Any]:
     """Read the inputs under a key, as a Source expects them."""
-    return canonical(_array(Path(path), key), f"source {Path(path).name!r}")[0]
+    return canonical(read_array(Path(path), key), f"source {Path(path).name!r}")[0]
 
 
-def _array(path: Path, key: str) -> NDArray[Any]:
+def read_array(path: Path, key: str) -> NDArray[Any]:
     """Read one array; `allow_pickle=False` rejects files that would run code."""
     try:
         if not key:
@@ -98,6 +100,11 @@ def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | 
         split = None
     found = [key for key, (word, which) in parts.items() if word in _LABELS and which == split]
     return inputs[split], asked.label_column or (found[0] if found else None), split
+
+
+def split_of_key(key: str) -> str | None:
+    """Return the split that a key belongs to, if any."""
+    return _understood(key)[1]
 
 
 def _understood(key: str) -> tuple[str, str | None]:

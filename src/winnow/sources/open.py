@@ -31,6 +31,7 @@ from .torch_dataset import is_map_style, open_torch
 
 __all__ = ["open"]
 
+SIDE_FILE = "winnow.csv"  # weights and soft targets beside the files of an exported folder
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib")
 
 
@@ -39,7 +40,8 @@ def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool
 
     def found(path: Path) -> bool:
         items = path.rglob("*") if deep else path.iterdir()
-        return any(item.name.lower().endswith(endings) and not item.name.startswith(".") for item in items)
+        names = (item.name for item in items if not item.name.startswith(".") and item.name != SIDE_FILE)
+        return any(name.lower().endswith(endings) for name in names)
 
     return found
 

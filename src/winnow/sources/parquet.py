@@ -32,7 +32,7 @@ from .texts import text_pieces
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ENDINGS", "open_parquet"]
+__all__ = ["ENDINGS", "files_of", "open_parquet"]
 
 ENDINGS = (".parquet", ".pq")
 HELD = 512 << 20  # bytes: a table smaller than this stays in memory once read
@@ -43,7 +43,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     """Make a Source over a parquet file or a directory of shards."""
     name = asked.named(path)
     owner = f"source {name!r}"
-    files, split = _files(path, asked, owner)
+    files, split = files_of(path, asked, owner)
     schema = _schema(files, owner)
     shards = shards_of(files, schema.names)
     if len(shards) == 0:
@@ -125,7 +125,7 @@ def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]
     yield from images.named_items()
 
 
-def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
+def files_of(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
     """Return the files to read, in the order of their names, and their split."""
     if path.is_file():
         without_splits(asked.split, owner)

@@ -23,7 +23,7 @@ from .splits import choose, split_named, without_splits
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CSV", "JSONL", "open_csv", "open_jsonl"]
+__all__ = ["CSV", "JSONL", "delimiter_of", "open_csv", "open_jsonl", "read_table"]
 
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 JSONL = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -54,7 +54,7 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
         file = by_split[split]
     else:
         without_splits(asked.split, f"source {name!r}")
-    table = _read(file)
+    table = read_table(file)
     where = str(file.resolve())
     stamps = ((where, stamp_of(where)),)
 
@@ -68,10 +68,11 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
 def load_columns(path: str, form: str, columns: tuple[str, ...]) -> NDArray[Any]:
     """Read columns of a file that was opened before, possibly in another process, as a `matrix` or as `strings`."""
     made: dict[str, Callable[..., NDArray[Any]]] = {"matrix": tables.matrix, "strings": tables.strings}
-    return made[form](_read(Path(path)), columns, f"source {Path(path).name!r}")
+    return made[form](read_table(Path(path)), columns, f"source {Path(path).name!r}")
 
 
-def _read(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
+    """Read the whole file as an arrow table."""
     return (read_jsonl if path.name.lower().endswith(JSONL) else read_csv)(path)
 
 
@@ -84,7 +85,7 @@ def read_csv(path: Path) -> pa.Table:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             header = file.readline().decode("utf-8-sig")
-            split = {"delimiter": "\t" if tabs else max(",;\t", key=header.count), "newlines_in_values": not tabs}
+            split = {"delimiter": delimiter_of(path, header), "newlines_in_values": not tabs}
             file.seek(0)
             try:
                 table = csv.read_csv(file, parse_options=csv.ParseOptions(**split))
@@ -98,6 +99,11 @@ def read_csv(path: Path) -> pa.Table:
     if table.column_names and all(map(_is_number, table.column_names)):
         raise DataError(f"{path} has no header: its first line is all numbers; put the column names there.")
     return table
+
+
+def delimiter_of(path: Path, header: str) -> str:
+    """Return what separates the cells of a CSV or TSV file, by its name and first line."""
+    return "\t" if ".tsv" in path.name.lower() else max(",;\t", key=header.count)
 
 
 def read_jsonl(path: Path) -> pa.Table:

@@ -25,9 +25,20 @@ from .texts import joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnLayout", "lay_out", "matrix", "raw_values", "strings", "target_pieces", "text_columns", "unique_ids"]
+__all__ = [
+    "OWN",
+    "ColumnLayout",
+    "lay_out",
+    "matrix",
+    "raw_values",
+    "strings",
+    "target_pieces",
+    "text_columns",
+    "unique_ids",
+]
 
 LABEL_NAMES = ("label", "labels", "target", "y", "class")
+OWN = "winnow_"  # columns that `Subset.export` adds; they are features only if named
 NAMED = 4  # how many columns a message names
 
 
@@ -79,7 +90,8 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
         _known(name, names, "columns", owner)
     beside = named_beside(asked, names, owner, label)
     apart = {label, identity, *several, *beside.values()}
-    features = tuple(name for name in (asked.columns or names) if name not in apart)
+    usual = asked.columns or [name for name in names if not name.startswith(OWN)]
+    features = tuple(name for name in usual if name not in apart)
     return ColumnLayout(features, label, identity, asked.id_column is not None, several, beside)
 
 

@@ -58,6 +58,7 @@ def train(
     soft: NDArray[np.float32] | None = None,
     soft_weight: float = 1.0,
     steps: int | None = None,
+    before: int = 0,
     part: int | None = None,
     sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
@@ -88,6 +89,8 @@ def train(
         recipe is applied to the label part only.
     steps
         Total number of optimiser steps; if not given, those of the recipe's epochs.
+    before
+        Steps that count as done already: the learning rate goes on from there.
     part
         Size of the random part that an epoch visits, drawn anew for each epoch; if not given, an epoch visits all.
         For equal weights or `weighting="loss"`.
@@ -128,7 +131,19 @@ def train(
     order = _order(feed, seed, weights if weighting == "draw" else None, part)
     with _torch_seeded(seed), safe_kernels(recipe):
         return _train(
-            model, feed, recipe, seed, measure, scale, order, optimizer, total, sampler, after_batch, after_epoch
+            model,
+            feed,
+            recipe,
+            seed,
+            measure,
+            scale,
+            order,
+            optimizer,
+            total,
+            before,
+            sampler,
+            after_batch,
+            after_epoch,
         )
 
 
@@ -142,6 +157,7 @@ def _train(
     order: Order,
     optimizer: torch.optim.Optimizer,
     total: int,
+    before: int,
     sampler: DynamicSampler | None,
     after_batch: AfterBatch | None,
     after_epoch: AfterEpoch | None,
@@ -156,7 +172,7 @@ def _train(
         batches = _batches(order(epoch), recipe) if sampler is None else iter(sampler)
         for where in batches:
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
-                group["lr"] = peak * recipe.rate(done, total)
+                group["lr"] = peak * recipe.rate(before + done, before + total)
             x = feed.inputs(where)
             if recipe.augment:
                 x = augmented(x, recipe.augment, rng)

@@ -66,7 +66,7 @@ class TrainedNetwork:
         scaling = {name: getattr(self.scaling, name).tolist() for name in Scaling.__dataclass_fields__}
         about = {"kind": KIND, "steps": self.steps, "seconds": self.seconds, "about": self.about, "scaling": scaling}
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.module.state_dict().items()}
+        weights = {name: value.detach().cpu().clone().contiguous() for name, value in self.module.state_dict().items()}
         with atomic(Path(path)) as part:
             save_file(weights, part, metadata={"winnow": json.dumps(about)})
         return Path(path)
@@ -87,6 +87,7 @@ class TrainedNetwork:
         what = about["model"] if model is None else model
         if what is None:
             raise DataError(f"{path} holds the weights of a module of your own; give it as model=.")
-        module = build(what, classes=about["outputs"], shape=about["shape"], weights=path).eval()
+        kind = about.get("kind")
+        module = build(what, classes=about["outputs"], shape=about["shape"], kind=kind, weights=path).eval()
         scaling = Scaling(**{name: torch.tensor(value) for name, value in found["scaling"].items()})
         return cls(module, scaling, found["steps"], found["seconds"], about)
