@@ -50,8 +50,7 @@ def leaks(
     InputError
         If the two have examples of different shapes, or embeddings of only one of them are given.
     """
-    if source.kind == test.kind == "text":
-        test = test.with_length(source.shape[0])
+    test = test.as_in(source)
     if source.shape != test.shape:
         raise InputError(f"test of check must have examples of shape {source.shape}; got {test.shape}.")
     if (embeddings is None) != (test_embeddings is None):

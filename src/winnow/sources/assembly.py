@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..artefacts.raw_rows import RawRows
 from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
 from ..core import checks, parameter_names
 from ..core.errors import InputError
@@ -37,9 +38,11 @@ class OpenRequest:
     size: int | None = None
     classes: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
     unreadable: str = "refuse"
     name: str | None = None
+    like: Source | None = None
     class_names: tuple[str, ...] = ()  # for built-in data whose files hold only class numbers
 
     def __post_init__(self) -> None:
@@ -53,7 +56,7 @@ class OpenRequest:
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):
                 raise InputError(f"{parameter_names.of(word, owner)} must be a string; got {value!r}.")
-        for word in ("classes", "columns", "text"):
+        for word in ("classes", "columns", "drop", "text"):
             object.__setattr__(self, word, _words(word, getattr(self, word)))
         if self.text is not None and len(self.text) > 2:
             raise InputError(
@@ -71,6 +74,11 @@ class OpenRequest:
         )
 
     @property
+    def encoding(self) -> RawRows | None:
+        """The rows whose encoding a table must use, if it is opened like another one that was encoded."""
+        return None if self.like is None else self.like.raw
+
+    @property
     def id_column(self) -> str | None:
         """The column named as ids, if ids are not given as an array."""
         return self.ids if isinstance(self.ids, str) else None
@@ -83,7 +91,7 @@ class OpenRequest:
 
     def refuse(self, *options: str, of: str) -> None:
         """Raise if options are given that have no meaning for this kind of data."""
-        for option in options:
+        for option in dict.fromkeys((*options, *(("drop",) if "columns" in options else ()))):
             if getattr(self, option) is not None:
                 raise InputError(f"{parameter_names.of(option, 'wn.open')} does not apply to {of}; leave it out.")
 
@@ -119,7 +127,7 @@ class Pieces:
         Yields the bytes that identify an example; if not given, those that `read` returns.
     values
         The inputs as one array, if they are in memory anyway.
-    origin, seal
+    origin, seal, raw
         As in Source; `assemble` adds to them.
     """
 
@@ -138,6 +146,7 @@ class Pieces:
     origin: Mapping[str, Any] = field(default_factory=dict)
     seal: str | Callable[[], str] = ""
     read_texts: Read | None = None
+    raw: RawRows | None = None
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
@@ -155,7 +164,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     seal = found.seal
     if found.values is not None and ids_from != "content":
         seal = (seal if isinstance(seal, str) else "") + _content_seal(found.values, np.asarray(ids))
-    elif found.kind == "text" and ids_from != "content" and found.content is not None:
+    elif (found.kind == "text" or found.raw is not None) and ids_from != "content" and found.content is not None:
         seal = ContentSeal(found.content, ids)
     read, shape = found.read, found.shape
     if asked.size is not None:
@@ -180,10 +189,12 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
         columns=found.columns,
         seal=seal,
         read_texts=found.read_texts,
+        raw=found.raw,
         origin={
             "adapter": found.adapter,
             "ids": ids_from,
             **found.origin,
+            **({} if found.raw is None else {"encoding": found.raw.record}),
             **({"size": asked.size} if asked.size else {}),
         },
     )

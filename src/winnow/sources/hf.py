@@ -15,9 +15,11 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, InputError, MissingDependencyError, reason
 from . import tables
 from .assembly import OpenRequest, Pieces, assemble
+from .column_values import feature_names, holes, vector_widths
 from .encoded_images import encoded_items, image_column
 from .images import ImageForm, Name, decode, first_form, readable, said
 from .memory import Remembered
+from .raw_table import raw_pieces
 from .splits import choose, split_named, without_splits
 from .texts import text_pieces
 
@@ -95,12 +97,18 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         cells = Strings(rows.select_columns(list(spoken)), spoken, owner)
         key = (rows._fingerprint, spoken)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(dataset), owner, key)))
+    if picture is None and tables.must_be_encoded(schema, layout, asked, partial(_holes, dataset, rows)):
+        cells = HubCells(rows.select_columns(list(layout.features)))
+        return assemble(
+            asked, name, Pieces(**found, **raw_pieces(cells, len(dataset), layout.features, owner, asked.encoding))
+        )
     if picture is None:
         features = tables.numeric(schema, layout, owner)
-        reader = Numbers(rows.select_columns(list(features)), features, owner)
-        return assemble(
-            asked, name, Pieces(**found, read=reader, shape=(len(features),), kind="table", columns=features)
-        )
+        chosen = rows.select_columns(list(features))
+        widths = vector_widths(schema, features, lambda column: chosen[:1].column(column))
+        columns = feature_names(widths, features)
+        reader = Numbers(chosen, features, owner, tuple(widths.items()))
+        return assemble(asked, name, Pieces(**found, read=reader, shape=(len(columns),), kind="table", columns=columns))
     return _images(rows.select_columns([picture]), picture, found, asked, name)
 
 
@@ -141,6 +149,11 @@ def _images(rows: Any, column: str, found: dict[str, Any], asked: OpenRequest, n
     return source if skipped is None else replace(source.at(good), origin={**source.origin, "skipped": skipped})
 
 
+def _holes(dataset: Any, rows: Any, name: str) -> int:
+    """The number of missing values of a column; rows are read only if some are missing in the table behind them."""
+    return holes(_column(rows, name)) if dataset.data.column(name).null_count else 0
+
+
 def _column(rows: Any, name: str) -> Any:
     return rows.select_columns([name])[:].column(name)
 
@@ -152,10 +165,22 @@ class Numbers:
     rows: Any
     features: tuple[str, ...]
     owner: str
+    widths: tuple[tuple[str, int], ...] = ()  # of columns that hold vectors
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
-        return tables.matrix(self.rows[positions.tolist()], self.features, self.owner)
+        return tables.matrix(self.rows[positions.tolist()], self.features, self.owner, dict(self.widths))
+
+
+@dataclass(frozen=True, eq=False)
+class HubCells:
+    """Reads raw cells."""
+
+    rows: Any
+
+    def __call__(self, positions: NDArray[np.int64]) -> Any:
+        """Return the rows at these positions."""
+        return self.rows[positions.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -133,11 +134,20 @@ def open(  # the name is the public promise
         Task | None,
         Parameter(f"{', '.join(TASKS[:-1])} or {TASKS[-1]}; guessed from the labels if not given.", kind=str | None),
     ] = None,
-    ids: str | ArrayLike | None = None,
+    ids: Annotated[
+        str | ArrayLike | None, Parameter("Column that holds the ids.", kind=str | None, option="id")
+    ] = None,
     split: str | None = None,
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side.", option="image-size")] = None,
     classes: Sequence[str] | None = None,
-    columns: str | Sequence[str] | None = None,
+    columns: Annotated[
+        str | Sequence[str] | None,
+        Parameter("Column to use, if not all are meant; may be given several times.", kind=list[str] | None),
+    ] = None,
+    drop: Annotated[
+        str | Sequence[str] | None,
+        Parameter("Column to leave out; may be given several times.", kind=list[str] | None),
+    ] = None,
     text: Annotated[
         str | Sequence[str] | None,
         Parameter("Column that holds the text; give it twice for a pair of texts.", kind=list[str] | None),
@@ -148,6 +158,7 @@ def open(  # the name is the public promise
     limit: Annotated[
         int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")
     ] = None,
+    like: Source | None = None,
     name: str | None = None,
 ) -> Source:
     """Open data of any kind as a Source.
@@ -175,6 +186,8 @@ def open(  # the name is the public promise
         Class names that define the numbering of the labels, so that a test set matches the training set.
     columns
         The feature columns of a table, or the image column, if not all columns are meant.
+    drop
+        Columns of a table to leave out.
     text
         The column of a table that holds the text, or a pair of columns, whose texts are joined by a separator. If not
         given, a table whose only feature is a column of strings is text.
@@ -183,6 +196,9 @@ def open(  # the name is the public promise
         image now and leaves out the broken ones, with a warning and a record in `origin`.
     limit
         Use only this many examples: a stratified random sample that does not depend on the order of the data.
+    like
+        A Source to open these data like: with its class numbers, and with the encoding of its strings, dates and
+        missing values, which is otherwise fitted to the data themselves.
     name
         The name used in tables and reports.
 
@@ -219,12 +235,18 @@ def open(  # the name is the public promise
         split=split,
         size=size,
         classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
-        columns=columns,  # type: ignore[arg-type]
+        columns=columns or None,  # type: ignore[arg-type]
+        drop=drop or None,  # type: ignore[arg-type]
         text=text or None,  # type: ignore[arg-type]
         unreadable=unreadable,
+        like=_model(like),
         name=name,
     )
+    if like is not None and asked.classes is None and like.classes:
+        asked = replace(asked, classes=like.classes)
     source = _opened(what, asked)
+    if like is not None:
+        source = source.as_in(like)
     if text and source.kind != "text":
         raise InputError(
             f"{of('text', 'wn.open')} names a column of a table; source {source.name!r} holds a {source.kind}."
@@ -236,7 +258,14 @@ def _limited(source: Source, limit: int | None) -> Source:
     """Return at most `limit` examples of a source."""
     if limit is None:
         return source
-    return sample(source, checks.integer("limit", "wn.open", limit, low=2))
+    return sample(source, checks.integer("limit", "wn.open", limit, low=2)).refitted()
+
+
+def _model(like: Any) -> Source | None:
+    """Return the source that data are opened like, or raise."""
+    if like is not None and not isinstance(like, Source):
+        raise InputError(f"{of('like', 'wn.open')} must be a Source; got {type(like).__name__}.")
+    return like
 
 
 def _opened(what: Any, asked: OpenRequest) -> Source:
@@ -253,7 +282,7 @@ def _opened(what: Any, asked: OpenRequest) -> Source:
 
 def _again(source: Source, asked: OpenRequest) -> Source:
     without_splits(asked.split, f"source {source.name!r}")
-    asked.refuse("labels", "task", "ids", "size", "columns", "text", of="a Source, which is open already")
+    asked.refuse("labels", "task", "ids", "size", "columns", "drop", "text", of="a Source, which is open already")
     return renamed(source, asked)
 
 

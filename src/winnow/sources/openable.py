@@ -15,7 +15,16 @@ from .open import open as open_source
 
 __all__ = ["Data", "MoreData", "TestData", "as_source", "named_values", "opened_like", "test_sets"]
 
-SHARED = ("labels", "task", "columns", "text", "size", "unreadable")  # keywords that also apply to the test data
+SHARED = (
+    "labels",
+    "task",
+    "ids",
+    "columns",
+    "drop",
+    "text",
+    "size",
+    "unreadable",
+)  # keywords that also apply to the test data
 
 
 def as_source(name: str, owner: str, what: Any, **opening: Any) -> Source:
@@ -79,9 +88,11 @@ def test_sets(asked: VerbRequest) -> Any:
 def _like(asked: VerbRequest) -> dict[str, Any]:
     """Return the keywords that open more data of the same kind."""
     how = {key: value for key, value in asked.opening.items() if key in SHARED}
-    if not isinstance(how.get("labels"), str | None):
-        del how["labels"]  # labels in memory belong to the training data only
-    return {**how, "classes": asked.source.classes or None}
+    for word in ("labels", "ids"):
+        if not isinstance(how.get(word), str | None):
+            del how[word]  # labels and ids in memory belong to the training data only
+    like = {"like": asked.source} if asked.source.kind == "table" else {}
+    return {**how, **like, "classes": asked.source.classes or None}
 
 
 def named_values(option: str, texts: list[str] | None) -> dict[str, str] | None:

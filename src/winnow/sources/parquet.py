@@ -2,8 +2,8 @@
 
 Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images; a column of strings
 makes text. Opening reads only footers, the label column and the id column: a million rows open in about a second. Text
-is read once, because its lengths decide that of the rows. Features are checked for missing values when they are read.
-A table under `HELD` bytes is kept in memory after the first read.
+is read once, because its lengths decide that of the rows, and so is a table that must be encoded. Numbers are checked
+for missing values when they are read. A table under `HELD` bytes is kept in memory after the first read.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from . import tables
 from .assembly import OpenRequest, Pieces, assemble
+from .column_values import feature_names, vector_widths
 from .encoded_images import EncodedImages, class_names_in, image_column
 from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
+from .raw_table import raw_pieces
 from .row_groups import Shards, opened, shards_of
 from .splits import choose, split_named, without_splits
 from .texts import text_pieces
@@ -69,20 +71,30 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         origin["text"] = list(spoken)
         cells = TextCells(replace(shards, columns=spoken), owner)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(shards), owner, (shards.files, spoken))))
+    if picture is None and tables.must_be_encoded(schema, layout, asked, shards.nulls):
+        cells = ShardCells(replace(shards, columns=layout.features))
+        return assemble(
+            asked, name, Pieces(**found, **raw_pieces(cells, len(shards), layout.features, owner, asked.encoding))
+        )
     if picture is None:
-        return _numbers(shards, tables.numeric(schema, layout, owner), found, asked, name)
+        return _numbers(shards, schema, tables.numeric(schema, layout, owner), found, asked, name)
     ignored = [column for column in layout.features if column != picture]
     if ignored:
         origin["ignored_columns"] = ignored
     return _images(shards, picture, found, asked, name)
 
 
-def _numbers(shards: Shards, features: tuple[str, ...], found: dict[str, Any], asked: OpenRequest, name: str) -> Source:
-    reader = NumericRows(replace(shards, columns=features), f"source {name!r}")
+def _numbers(
+    shards: Shards, schema: pa.Schema, features: tuple[str, ...], found: dict[str, Any], asked: OpenRequest, name: str
+) -> Source:
+    first = replace(shards, columns=features)
+    widths = vector_widths(schema, features, lambda column: next(first.stream()).column(column))
+    columns = feature_names(widths, features)
+    reader = NumericRows(first, f"source {name!r}", tuple(widths.items()))
     return assemble(
         asked,
         name,
-        Pieces(**found, read=reader, content=reader.content, shape=(len(features),), kind="table", columns=features),
+        Pieces(**found, read=reader, content=reader.content, shape=(len(columns),), kind="table", columns=columns),
     )
 
 
@@ -200,34 +212,61 @@ class TextCells:
 
 
 @dataclass(frozen=True, eq=False)
+class ShardCells:
+    """Reads raw cells."""
+
+    shards: Shards
+
+    def __call__(self, positions: NDArray[np.int64]) -> pa.Table:
+        """Return the rows at these positions."""
+        import pyarrow as pa
+
+        asked = np.asarray(positions, dtype=np.int64)
+        pieces = list(self.shards.pieces(asked))
+        if not pieces:
+            return next(self.shards.stream()).slice(0, 0)
+        order = np.argsort(np.concatenate([where for where, _ in pieces]), kind="stable")
+        return pa.concat_tables([table for _, table in pieces]).combine_chunks().take(order)
+
+
+@dataclass(frozen=True, eq=False)
 class NumericRows:
     """Reads rows of numbers; a small table is kept in memory after the first read."""
 
     shards: Shards
     owner: str
+    widths: tuple[tuple[str, int], ...] = ()  # of columns that hold vectors
+
+    @property
+    def width(self) -> int:
+        """The number of numbers per row."""
+        return len(self.shards.columns) + sum(width - 1 for _, width in self.widths)
+
+    def _matrix(self, table: pa.Table) -> NDArray[np.float32]:
+        return tables.matrix(table, self.shards.columns, self.owner, dict(self.widths))
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         asked = np.asarray(positions, dtype=np.int64)
-        width = len(self.shards.columns)
+        width = self.width
         if len(self.shards) * width * 4 < HELD:
             whole = _whole.get((self.shards.files, self.shards.columns), self._everything)
             return np.asarray(whole[asked])
         out = np.empty((asked.size, width), dtype=np.float32)
         for where, table in self.shards.pieces(asked):
-            out[where] = tables.matrix(table, self.shards.columns, self.owner)
+            out[where] = self._matrix(table)
         return out
 
     def _everything(self) -> NDArray[np.float32]:
-        out = np.empty((len(self.shards), len(self.shards.columns)), dtype=np.float32)
+        out = np.empty((len(self.shards), self.width), dtype=np.float32)
         start = 0
         for table in self.shards.stream():
-            out[start : start + table.num_rows] = tables.matrix(table, self.shards.columns, self.owner)
+            out[start : start + table.num_rows] = self._matrix(table)
             start += table.num_rows
         return out
 
     def content(self) -> Iterator[bytes]:
         """Yield the float32 bytes of every row, in order."""
         for table in self.shards.stream():
-            for row in tables.matrix(table, self.shards.columns, self.owner):
+            for row in self._matrix(table):
                 yield row.tobytes()
