@@ -65,6 +65,12 @@ class RawRows(Protocol):
     def cells(self, positions: NDArray[np.int64]) -> dict[str, Any]:
         """Return the raw cells by column, for a data frame."""
 
+    def joined(self, other: RawRows) -> RawRows:
+        """Return these rows and then those of a table in the same encoding."""
+
+    def codes(self) -> dict[str, NDArray[np.float64]]:
+        """Return every column as numbers that are equal where cells are: quantities as they are, ranks otherwise."""
+
     def quantities(self) -> dict[str, NDArray[np.float64]]:
         """Return the columns of numbers, NaN where a value is missing."""
 

@@ -15,7 +15,7 @@ from ..core.errors import InputError
 from ..sources.content import content_keys
 from .duplicates import REPEATED, closeness, given_label
 from .near_pairs import checks_rows, near_pairs
-from .table_match import repeat_probability
+from .table_match import comparable, repeat_probability
 
 __all__ = ["leaks"]
 
@@ -100,7 +100,7 @@ def _exact(
     same = known[place] == keys[:n]
     chance = np.ones(n)
     if both.kind == "table" and same.any():
-        chance = repeat_probability(both.read(np.arange(len(both))))[:n]
+        chance = repeat_probability(comparable(both))[:n]
     same &= chance >= REPEATED
     partner[same] = later[first[place[same]]]
     sure[same] = chance[same]
@@ -135,6 +135,7 @@ def _both(source: Source, test: Source) -> Source:
         task="unlabelled",
         make_ids=np.concatenate(ids),
         read_texts=texts,
+        raw=None if source.raw is None or test.raw is None else source.raw.joined(test.raw),
     )
 
 

@@ -112,6 +112,26 @@ class _Chosen:
 
 
 @dataclass(frozen=True, eq=False)
+class _Joined:
+    """Reads cells of two tables as if their rows stood one after the other."""
+
+    first: RawTable
+    second: RawTable
+
+    def __call__(self, positions: NDArray[np.int64]) -> pa.Table:
+        import pyarrow as pa
+
+        n, schema = self.first.keys.size, self.first.schema
+        later = positions >= n
+        parts = [
+            plain_cells(one.cells_at(where), schema, one.owner)
+            for one, where in ((self.first, positions[~later]), (self.second, positions[later] - n))
+        ]
+        order = np.argsort(np.concatenate([np.flatnonzero(~later), np.flatnonzero(later)]), kind="stable")
+        return pa.concat_tables(part.unify_dictionaries() for part in parts).combine_chunks().take(order)
+
+
+@dataclass(frozen=True, eq=False)
 class EncodedRows:
     """Reads encoded rows; all of them are encoded together, once per process, if they fit: single calls are slow."""
 
@@ -238,6 +258,21 @@ class RawTable:
         """Return the raw cells by column, for a data frame."""
         found = self.cells_at(positions)
         return {name: found.column(name).to_pandas() for name in self.names}
+
+    def joined(self, other: RawRows) -> RawTable:
+        """Return these rows and then those of a table in the same encoding."""
+        assert isinstance(other, RawTable)
+        return replace(self, cells_at=_Joined(self, other), keys=np.concatenate([self.keys, other.keys]))
+
+    def codes(self) -> dict[str, NDArray[np.float64]]:
+        """Return every column as numbers that are equal where cells are: quantities as they are, ranks otherwise."""
+        found = plain_cells(self.cells_at(np.arange(self.keys.size)), self.schema, self.owner)
+        made = self.quantities()
+        for name in self.names:
+            if name not in made:
+                written = [repr(cell) for cell in _written(found.column(name))]
+                made[name] = np.unique(written, return_inverse=True)[1].astype(np.float64)
+        return {name: made[name] for name in self.names}
 
     def quantities(self) -> dict[str, NDArray[np.float64]]:
         """Return the columns of numbers, NaN where a value is missing."""
