@@ -151,9 +151,7 @@ def _telling(source: Source, rows: NDArray[Any], places: Mapping[str, Sequence[i
     classes = source.task == "classification"
     names = list(places)
     few = rows[chosen]
-    gives = np.array(
-        [_skill(few[:, places[name]], target[chosen], fold, classes) for name in track(names, "columns")]
-    )
+    gives = np.array([_skill(few[:, places[name]], target[chosen], fold, classes) for name in track(names, "columns")])
     for place in np.flatnonzero(gives >= TELLS).tolist():
         others = float(np.median(np.delete(gives, place))) if len(names) > 1 else 0.0
         if 1 - others >= TIMES * (1 - gives[place]):

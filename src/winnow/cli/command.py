@@ -46,7 +46,8 @@ class Call:
 
     def data_words(self) -> list[str]:
         """Return the data and the options that open it, as words of a command line."""
-        pairs = ((self.spelled[name], str(value)) for name, value in self.opening.items())
+        several = {name: value if isinstance(value, list) else [value] for name, value in self.opening.items()}
+        pairs = ((self.spelled[name], str(one)) for name, values in several.items() for one in values)
         return [str(self.what), *(word for pair in pairs for word in pair)]
 
 

@@ -43,6 +43,7 @@ class OpenRequest:
     unreadable: str = "refuse"
     name: str | None = None
     like: Source | None = None
+    cache: Any = None
     class_names: tuple[str, ...] = ()  # for built-in data whose files hold only class numbers
 
     def __post_init__(self) -> None:

@@ -21,12 +21,14 @@ from ..core.errors import DataError, InputError, NotFoundError
 from ..core.parameter_names import of
 from ..core.registration import Adapter
 from ..core.request import Parameter
-from . import builtin, cifar, hf, idx, image_folder, npz, parquet, table_file, text_folder
+from . import builtin, cifar, hf, idx, image_folder, npy, npz, parquet, table_file, text_folder, webdataset
 from .arrays import open_arrays
 from .assembly import OpenRequest, renamed
+from .encoded_items import Encode, encoded_source, open_items, takes_a_batch
 from .frames import is_frame, open_frame
 from .holdout import sample
 from .splits import without_splits
+from .stream_cache import is_stream, open_stream
 from .texts import are_texts, open_texts
 from .torch_dataset import is_map_style, open_torch
 
@@ -49,7 +51,11 @@ def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool
 registry.source(name="hf_folder", reads="saved HF data sets", folder=hf.is_saved)(hf.open_saved)
 registry.source(name="cifar", reads="CIFAR batches", folder=cifar.cifar_layout)(cifar.open_cifar)
 registry.source(name="idx", reads="idx files", endings=("-ubyte", "-ubyte.gz"), folder=idx.idx_files)(idx.open_idx)
-registry.source(name="npz", reads="npz and npy", endings=(".npz", ".npy"))(npz.open_npz)
+registry.source(name="npz", reads="npz", endings=(".npz",))(npz.open_npz)
+registry.source(name="npy", reads="npy", endings=(".npy",), folder=npy.has_arrays)(npy.open_npy)
+registry.source(name="webdataset", reads="tar shards", endings=webdataset.ENDINGS, folder=_holds(webdataset.ENDINGS))(
+    webdataset.open_webdataset
+)
 registry.source(name="parquet", reads="parquet", endings=parquet.ENDINGS, folder=_holds(parquet.ENDINGS))(
     parquet.open_parquet
 )
@@ -104,6 +110,12 @@ def _arrays(what: Any, asked: OpenRequest) -> Source:
     return open_arrays(*_apart(what), asked)
 
 
+@registry.source(name="stream", reads="torch iterable data sets", value=is_stream)
+def _stream(what: Any, asked: OpenRequest) -> Source:
+    """A torch IterableDataset, read once."""
+    return open_stream(_without_targets(what), asked)
+
+
 @registry.source(
     name="torch",
     reads="torch data sets",
@@ -113,10 +125,15 @@ def _arrays(what: Any, asked: OpenRequest) -> Source:
 )
 def _torch(what: Any, asked: OpenRequest) -> Source:
     """A torch map-style dataset: anything with len() and [position]."""
+    return open_torch(_without_targets(what), asked)
+
+
+def _without_targets(what: Any) -> Any:
+    """Return a dataset, which holds its targets itself."""
     inputs, target = _apart(what)
     if target is not None:
         raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
-    return open_torch(inputs, asked)
+    return inputs
 
 
 def _apart(what: Any) -> tuple[Any, Any]:
@@ -159,6 +176,8 @@ def open(  # the name is the public promise
         int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")
     ] = None,
     like: Source | None = None,
+    encode: Encode | None = None,
+    cache: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> Source:
     """Open data of any kind as a Source.
@@ -167,8 +186,8 @@ def open(  # the name is the public promise
     ----------
     what
         A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), the path of a file or folder, `(X, y)` or `X` as
-        arrays, lists of strings or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table,
-        or a Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
+        arrays, lists of strings or frames, a torch dataset, an HF dataset, a pandas, polars or arrow table, or a
+        Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
         The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
         themselves. If not given, the column called label, labels, target, y or class is used.
@@ -199,6 +218,12 @@ def open(  # the name is the public promise
     like
         A Source to open these data like: with its class numbers, and with the encoding of its strings, dates and
         missing values, which is otherwise fitted to the data themselves.
+    encode
+        A function from a batch to vectors: it gets a list of the items given, or what the source reads, and returns
+        one row of numbers per item. The items of a list may be of any kind.
+    cache
+        An empty directory for a streaming dataset, which is read once to disk; a temporary one, removed at the end,
+        if not given.
     name
         The name used in tables and reports.
 
@@ -240,8 +265,11 @@ def open(  # the name is the public promise
         text=text or None,  # type: ignore[arg-type]
         unreadable=unreadable,
         like=_model(like),
+        cache=cache,
         name=name,
     )
+    if encode is not None:
+        return _limited(_encoded(what, asked, encode), limit)
     if like is not None and asked.classes is None and like.classes:
         asked = replace(asked, classes=like.classes)
     source = _opened(what, asked)
@@ -252,6 +280,16 @@ def open(  # the name is the public promise
             f"{of('text', 'wn.open')} names a column of a table; source {source.name!r} holds a {source.kind}."
         )
     return _limited(source, limit)
+
+
+def _encoded(what: Any, asked: OpenRequest, encode: Encode) -> Source:
+    """The vectors that a function makes of items in a list, or of any data that can be opened."""
+    if not takes_a_batch(encode):
+        raise InputError(f"{of('encode', 'wn.open')} must be a function from a batch to vectors; got {encode!r:.80}.")
+    inputs, target = _apart(what)
+    if isinstance(inputs, list):
+        return open_items(inputs, target, asked, encode)
+    return encoded_source(_opened(what, asked), encode)
 
 
 def _limited(source: Source, limit: int | None) -> Source:

@@ -26,7 +26,7 @@ from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
 from .raw_table import raw_pieces
 from .row_groups import Shards, opened, shards_of
-from .splits import choose, split_named, without_splits
+from .splits import split_files
 from .texts import text_pieces
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     """Make a Source over a parquet file or a directory of shards."""
     name = asked.named(path)
     owner = f"source {name!r}"
-    files, split = _files(path, asked, owner)
+    files, split = split_files(path, ENDINGS, asked.split, owner)
     schema = _schema(files, owner)
     shards = shards_of(files, schema.names)
     if len(shards) == 0:
@@ -72,9 +72,9 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         cells = TextCells(replace(shards, columns=spoken), owner)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(shards), owner, (shards.files, spoken))))
     if picture is None and tables.must_be_encoded(schema, layout, asked, shards.nulls):
-        cells = ShardCells(replace(shards, columns=layout.features))
+        raw_cells = ShardCells(replace(shards, columns=layout.features))
         return assemble(
-            asked, name, Pieces(**found, **raw_pieces(cells, len(shards), layout.features, owner, asked.encoding))
+            asked, name, Pieces(**found, **raw_pieces(raw_cells, len(shards), layout.features, owner, asked.encoding))
         )
     if picture is None:
         return _numbers(shards, schema, tables.numeric(schema, layout, owner), found, asked, name)
@@ -130,33 +130,6 @@ def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]
             yield images.shards.named(row), item
         break
     yield from images.named_items()
-
-
-def _files(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
-    """Return the files to read, in the order of their names, and their split."""
-    if path.is_file():
-        without_splits(asked.split, owner)
-        return [str(path.resolve())], None
-    found = sorted(
-        item
-        for item in path.rglob("*")
-        if item.suffix.lower() in ENDINGS and not item.name.startswith((".", "_")) and item.is_file()
-    )
-    by_split: dict[str | None, list[str]] = {}
-    for item in found:
-        inside = item.relative_to(path).parts
-        split = next((word for part in reversed(inside) if (word := split_named(part))), None)
-        by_split.setdefault(split, []).append(str(item.resolve()))
-    if list(by_split) == [None]:
-        without_splits(asked.split, owner)
-        return by_split[None], None
-    if None in by_split:
-        raise DataError(
-            f"{owner} has files with and without a split in their name, such as {Path(by_split[None][0]).name}; "
-            "name each train-*, test-* or validation-*, or open one file."
-        )
-    split = choose([word for word in by_split if word], asked.split, owner)
-    return by_split[split], split
 
 
 def _schema(files: list[str], owner: str) -> pa.Schema:
