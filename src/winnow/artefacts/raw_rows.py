@@ -31,6 +31,9 @@ class RawRows(Protocol):
     def parts(self) -> tuple[str, ...]:
         """The raw column that each number of an encoded row comes from."""
 
+    def kind(self, name: str) -> str:
+        """What a raw column is: `number`, `date`, `category`, `string` (with many values) or `vector`."""
+
     @property
     def record(self) -> dict[str, Any]:
         """The encoding, column by column, for provenance. JSON-like."""

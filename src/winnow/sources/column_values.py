@@ -60,11 +60,13 @@ def vectors(column: pa.ChunkedArray, name: str, owner: str, width: int | None = 
     lengths = numbers(compute.list_value_length(column).cast(pa.int64()))
     wanted = width if width is not None else int(lengths[0]) if lengths.size else 0
     other = np.flatnonzero(lengths != wanted)
-    if other.size or (lengths.size and not wanted):
+    if other.size:
         raise DataError(
             f"column {name!r} of {owner} must hold lists of one length to be read as vectors; got lengths "
-            f"{wanted} and {int(lengths[other[0]]) if other.size else wanted}."
+            f"{wanted} and {int(lengths[other[0]])}."
         )
+    if lengths.size and not wanted:
+        raise DataError(f"column {name!r} of {owner} holds empty lists, which cannot be read as vectors; drop it.")
     flat = compute.list_flatten(column)
     missing = flat.null_count
     if missing:

@@ -112,6 +112,19 @@ class _Chosen:
 
 
 @dataclass(frozen=True, eq=False)
+class _FitRows:
+    """Reads the rows that an encoding is fitted on."""
+
+    cells_at: Cells
+    where: NDArray[np.int64]
+    schema: pa.Schema
+    owner: str
+
+    def __call__(self) -> pa.Table:
+        return plain_cells(self.cells_at(self.where), self.schema, self.owner)
+
+
+@dataclass(frozen=True, eq=False)
 class _Joined:
     """Reads cells of two tables as if their rows stood one after the other."""
 
@@ -187,9 +200,8 @@ class RawTable:
     def fitted(cls, cells_at: Cells, schema: pa.Schema, keys: NDArray[np.uint64], owner: str) -> RawTable:
         """Fit an encoding to these rows, in the order of their hashes."""
         order = np.argsort(keys, kind="stable")[:FITTED]
-        cells = plain_cells(cells_at(order), schema, owner)
         about = {"rows": int(keys.size), "fitted_on": int(order.size), "content": _digest(np.sort(keys))}
-        return cls(cells_at, schema, keys, fit_encoder(cells, owner, about), owner)
+        return cls(cells_at, schema, keys, fit_encoder(_FitRows(cells_at, order, schema, owner), owner, about), owner)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -205,6 +217,10 @@ class RawTable:
     def parts(self) -> tuple[str, ...]:
         """The raw column that each number of an encoded row comes from."""
         return self.encoder.parts
+
+    def kind(self, name: str) -> str:
+        """What a raw column is: `number`, `date`, `category`, `string` (with many values) or `vector`."""
+        return str(self.record["columns"][name]["kind"])
 
     @property
     def record(self) -> dict[str, Any]:

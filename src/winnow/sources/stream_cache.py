@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ..artefacts.source import Source
-from ..core.errors import DataError, InputError
+from ..core.errors import DataError, InputError, reason
 from ..core.parameter_names import of
 from ..core.progress import track
 from .arrays import canonical
@@ -143,9 +143,7 @@ def to_parquet(tables: Iterable[pa.Table], folder: Path, owner: str) -> Path:
                 writer = pq.ParquetWriter(file, table.schema)
             writer.write_table(table.cast(writer.schema))
     except (pa.ArrowException, ValueError) as error:
-        raise DataError(
-            f"{owner} must have the same columns throughout: {' '.join(str(error).split())[:200]}."
-        ) from None
+        raise DataError(f"{owner} must have the same columns throughout: {reason(error)}.") from None
     finally:
         if writer is not None:
             writer.close()

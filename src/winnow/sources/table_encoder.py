@@ -8,8 +8,9 @@ was fitted on, and a column says where they were missing. Vectors are used as th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ..core.errors import DataError, MissingDependencyError, reason
 from ..core.files import fingerprint
 from . import column_values
+from .memory import Recent
 
 if TYPE_CHECKING:
     import pandas
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TableEncoder", "fit_encoder"]
 
+FITS = 32  # fitted encodings kept per process
+_fits = Recent(FITS)
 WORDS = {"numeric": "number", "datetime": "date", "low_cardinality": "category", "high_cardinality": "string"}
 
 
@@ -36,8 +40,9 @@ class TableEncoder:
     ----------
     names
         Raw columns that skrub encodes.
-    vectorizer
-        The fitted TableVectorizer; None if all columns are vectors.
+    again
+        Returns the rows that the encoding was fitted on. A worker process gets these instead of the fitted objects,
+        and fits again if it ever needs to: most work on rows that are encoded already.
     fill
         What a missing number is filled with, one per column that skrub makes.
     holes
@@ -51,7 +56,7 @@ class TableEncoder:
     """
 
     names: tuple[str, ...]
-    vectorizer: Any
+    again: Callable[[], Any]
     fill: NDArray[np.float32]
     holes: tuple[str, ...]
     widths: Mapping[str, int]
@@ -59,15 +64,22 @@ class TableEncoder:
     parts: tuple[str, ...]
     record: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Fingerprint of the encoding."""
         return fingerprint(self.record)
 
+    @property
+    def vectorizer(self) -> Any:
+        """The fitted TableVectorizer, fitted once per process."""
+        return _fits.get(
+            self.digest, lambda: _fitted(_skrub("a table"), _frame(self.again(), self.names), "a table")[0]
+        )
+
     def __call__(self, cells: pa.Table) -> NDArray[np.float32]:
         """Encode cells of the types that the encoding was fitted on."""
         made = [np.empty((cells.num_rows, 0), dtype=np.float32)]
-        if self.vectorizer is not None and cells.num_rows:
+        if cells.num_rows:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # categories that were not there before: the encoding is all zeros
                 rows = self.vectorizer.transform(_frame(cells, self.names)).to_numpy(dtype=np.float32)
@@ -81,28 +93,27 @@ class TableEncoder:
         return np.concatenate(made, axis=1)
 
 
-def fit_encoder(cells: pa.Table, owner: str, about: Mapping[str, Any]) -> TableEncoder:
+def fit_encoder(again: Callable[[], Any], owner: str, about: Mapping[str, Any]) -> TableEncoder:
     """Fit an encoding to cells.
 
     Parameters
     ----------
-    cells
-        The rows to fit to.
+    again
+        Returns the rows to fit to, now and later.
     owner
         Their owner, named in messages.
     about
         What the record says of the rows.
     """
     skrub = _skrub(owner)
+    cells = again()
     flat = [field.name for field in cells.schema if column_values.is_vector(field.type)]
     widths = {name: column_values.vectors(cells.column(name), name, owner).shape[1] for name in flat}
     names = tuple(name for name in cells.column_names if name not in widths)
-    vectorizer, rows = _fitted(skrub, _frame(cells, names), owner) if names else (None, np.zeros((1, 0)))
-    made = {} if vectorizer is None else vectorizer.output_to_input_
-    kinds = (
-        {} if vectorizer is None else {name: WORDS.get(kind, kind) for name, kind in vectorizer.column_to_kind_.items()}
-    )
-    if vectorizer is not None and not made and not widths:
+    vectorizer, rows = _fitted(skrub, _frame(cells, names), owner)
+    made = vectorizer.output_to_input_
+    kinds = {name: WORDS.get(kind, kind) for name, kind in vectorizer.column_to_kind_.items()}
+    if not made and not widths:
         raise DataError(f"{owner} has no feature column with a value in it.")
     counts = {name: cells.column(name).null_count for name in names}
     holes = tuple(name for name in names if counts[name] and kinds.get(name) in ("number", "date"))
@@ -111,7 +122,7 @@ def fit_encoder(cells: pa.Table, owner: str, about: Mapping[str, Any]) -> TableE
     fill = np.nan_to_num(_medians(rows)).astype(np.float32)
     encoder = TableEncoder(
         names,
-        vectorizer,
+        again,
         fill,
         holes,
         widths,
@@ -121,6 +132,7 @@ def fit_encoder(cells: pa.Table, owner: str, about: Mapping[str, Any]) -> TableE
     columns = {name: _about(name, encoder, kinds.get(name, "left out"), counts[name]) for name in names}
     columns |= {name: {"kind": "vector", "features": width} for name, width in widths.items()}
     encoder.record.update(about, encoder=f"skrub {skrub.__version__} TableVectorizer", columns=columns)
+    _fits.get(encoder.digest, lambda: vectorizer)
     return encoder
 
 

@@ -47,9 +47,10 @@ def open_torch(dataset: Any, asked: OpenRequest) -> Source:
     count = len(dataset)
     if count == 0:
         raise DataError(f"{owner} is empty.")
-    form = item_form(dataset[0], asked, owner)
-    first = form.pair(dataset[0], 0, owner)[0]
-    raw, found = _targets(dataset, count, form, asked, owner)
+    item = dataset[0]
+    form = item_form(item, asked, owner)
+    first, target = form.pair(item, 0, owner)
+    raw, found = _targets(dataset, count, form, target, asked, owner)
     names = getattr(dataset, "classes", None)
     usable = isinstance(names, (list, tuple)) and all(isinstance(item, str) for item in names)
     origin = {"dataset": type(dataset).__name__, "labels": found}
@@ -58,7 +59,7 @@ def open_torch(dataset: Any, asked: OpenRequest) -> Source:
     if isinstance(first, str):
         inputs = text_pieces(TextItems(dataset, form, owner), count, owner)
     else:
-        row, kind = canonical(form.array(dataset[0], 0, owner)[None], owner)
+        row, kind = canonical(form.array(item, 0, owner)[None], owner)
         reader = Items(dataset, row.shape[1:], owner, form)
         inputs = {"read": reader, "shape": reader.shape, "kind": kind, "seal": Seal(reader, count)}
     return assemble(
@@ -87,7 +88,7 @@ def _fits(raw: NDArray[Any] | None, classes: int) -> bool:
 
 
 def _targets(
-    dataset: Any, count: int, form: ItemForm, asked: OpenRequest, owner: str
+    dataset: Any, count: int, form: ItemForm, first: Any, asked: OpenRequest, owner: str
 ) -> tuple[NDArray[Any] | None, str | None]:
     """Return the raw targets and where they were found."""
     if asked.task == "unlabelled":
@@ -98,7 +99,6 @@ def _targets(
         if getattr(dataset, asked.labels, None) is None:
             raise InputError(f"labels of wn.open must be an attribute of {owner}; it has no {asked.labels!r}.")
         return to_numpy(getattr(dataset, asked.labels), "labels", owner), asked.labels
-    first = form.pair(dataset[0], 0, owner)[1]
     if first is None:
         return None, None
     for word, known in _attributes(dataset):
