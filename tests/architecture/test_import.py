@@ -20,6 +20,7 @@ EXTRAS = [
     "pytorch_lightning",
     "pandas",
     "polars",
+    "skrub",
 ]
 
 

@@ -27,6 +27,7 @@ ONE_HOME = {
     "transformers": "training.integrations.hf_trainer",
     "pytorch_lightning": "training.integrations.lightning",
     "lightning": "training.integrations.lightning",
+    "skrub": "sources.table_encoder",
     "lightly": "methods.relabel.lightly_methods",
     "ray": "engines.ray",
 }

@@ -8,6 +8,7 @@ of another shape `other`, in a directory that `prepare` has filled; or a command
 from __future__ import annotations
 
 import io
+import tarfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,18 @@ CASES = [
     ("a pickle", "wn.open('model.pkl')"),
     ("no test split", "wn.open('rows.csv', split='test')"),
     ("an unknown label column", "wn.open('rows.csv', labels='pricee')"),
-    ("a column of text", "wn.open('words.csv', labels='label')"),
-    ("a missing value in a table", "wn.open('holes.csv', labels='label')"),
+    ("an unknown column to drop", "winnow check rows.csv --drop pricee"),
+    ("a column of dictionaries", "wn.open('nested.jsonl')"),
+    ("vectors of different lengths", "wn.open('ragged.jsonl')"),
+    ("a missing value that training does not have", "wn.open('holes.csv', like=wn.open('rows.csv'))"),
+    ("a column that only training has", "wn.open('holes.csv', like=wn.open('words.csv'))"),
+    ("an npy file of objects", "wn.open('objects.npy')"),
+    ("a function that loses items", "wn.open([1, 2, 3], encode=lambda batch: np.zeros((2, 4)))"),
+    ("a function that gives NaN", "wn.embed([1, 2, 3], lambda batch: np.full((3, 4), np.nan))"),
+    ("a dictionary without a usual key", "wn.open(torch.utils.data.StackDataset(a=np.eye(3), b=np.eye(3)))"),
+    ("a damaged tar shard", "wn.open('broken.tar')"),
+    ("a name twice in tar shards", "wn.open('shards')"),
+    ("an empty stream", "wn.open(torch.utils.data.ChainDataset([]))"),
     ("NaN in the inputs", "wn.open((np.full((4, 2), np.nan), [0, 1, 0, 1]))"),
     ("an infinite input", "wn.open((np.full((4, 2), np.inf), [0, 1, 0, 1]))"),
     ("NaN in a regression target", "wn.open((np.zeros((3, 2)), [0.5, np.nan, 1.5]))"),
@@ -233,6 +244,14 @@ def prepare(folder: Path) -> None:
     (folder / "rows.csv").write_text("a,b,label\n" + "".join(f"{i},{i * i % 7},{'xy'[i % 2]}\n" for i in range(40)))
     (folder / "words.csv").write_text("a,colour,label\n1,red,x\n2,blue,y\n")
     (folder / "gaps.jsonl").write_text('{"text": "a fine film", "label": 1}\n{"text": null, "label": 0}\n')
+    (folder / "nested.jsonl").write_text('{"a": {"b": 1}, "label": 1}\n{"a": {"b": 2}, "label": 0}\n')
+    (folder / "ragged.jsonl").write_text('{"a": [1, 2], "label": 1}\n{"a": [3], "label": 0}\n')
+    (folder / "broken.tar").write_bytes(b"nonsense")
+    (folder / "shards").mkdir()
+    for shard in ("0.tar", "1.tar"):
+        with tarfile.open(folder / "shards" / shard, "w") as archive:
+            archive.addfile(tarfile.TarInfo("one.txt"), io.BytesIO())
+    np.save(folder / "objects.npy", np.array([{}], dtype=object))
     (folder / "holes.csv").write_text("a,b,label\n1,2,x\n3,,y\n4,5,x\n")
     for kind in ("ant", "bee"):
         for root, side in (("photos", 8), ("sizes", 8 if kind == "ant" else 9)):

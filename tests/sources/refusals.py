@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 from scipy import sparse
+from torch.utils.data import IterableDataset
 
 from winnow.core.errors import WinnowError
 from winnow.sources.open import open as wn_open
 
-from .writers import hub_parquet, idx, image_folder, pictures, png
+from .writers import hub_parquet, idx, image_folder, pictures, png, tar
 
 EYE = np.eye(4)
 WORDS = pd.DataFrame({"sentence": ["a b", "c", "d"], "title": ["x", "y", "z"], "stars": [1, 2, 3]})
@@ -119,6 +120,51 @@ def _deep_png(folder: Path) -> Any:
     return wn_open(folder / "data")
 
 
+def _npy(values: np.ndarray, **options: Any) -> Callable[[Path], Any]:
+    def call(folder: Path) -> Any:
+        np.save(folder / "X.npy", values)
+        return wn_open(folder / "X.npy", **options)
+
+    return call
+
+
+def _tar(*shards: dict[str, bytes], **options: Any) -> Callable[[Path], Any]:
+    def call(folder: Path) -> Any:
+        (folder / "shards").mkdir()
+        for number, members in enumerate(shards):
+            tar(folder / "shards" / f"{number}.tar", members)
+        source = wn_open(folder / "shards", **options)
+        return source.read(np.arange(len(source)))
+
+    return call
+
+
+def _items(*items: dict[str, Any], **options: Any) -> Callable[[Path], Any]:
+    class list_of_items:
+        def __len__(self) -> int:
+            return len(items)
+
+        def __getitem__(self, position: int) -> Any:
+            return items[position]
+
+    return lambda _: wn_open(list_of_items(), **options)
+
+
+class Rows(IterableDataset):
+    """A stream of given items."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+    def __iter__(self) -> Any:
+        return iter(self.items)
+
+
+def _used_cache(folder: Path) -> Any:
+    (folder / "a.txt").write_text("mine")
+    return wn_open(Rows([np.zeros(2), np.ones(2)]), cache=folder)
+
+
 class _Stream:
     def __iter__(self) -> Any:
         return iter(())
@@ -170,7 +216,6 @@ REFUSALS = (
     ),
     Refusal("label as text", lambda _: wn_open(WORDS, labels="sentence", text="sentence"), "not be the label column"),
     Refusal("columns and text", lambda _: wn_open(WORDS, text="sentence", columns="stars"), "cannot be given together"),
-    Refusal("two columns of strings", lambda _: wn_open(WORDS), "or name a column of text with text="),
     Refusal(
         "missing texts",
         lambda _: wn_open(WORDS.assign(sentence=["a", None, "b"]), text="sentence"),
@@ -243,10 +288,33 @@ REFUSALS = (
     Refusal("id column of arrays", lambda _: wn_open(EYE, ids="name"), "has no columns"),
     Refusal("unknown label column", lambda _: wn_open(FRAME, labels="lable"), "(nearest: 'label')"),
     Refusal("unknown feature column", lambda _: wn_open(FRAME, columns=["b"]), "column in columns of wn.open"),
-    Refusal("text column", _frame(city=list("abcd")), "has feature columns that are not numbers: 'city'"),
-    Refusal("date column", _frame(day=pd.to_datetime(["2020-01-01"] * 4)), "not numbers: 'day' (timestamp"),
+    Refusal("unknown column to drop", lambda _: wn_open(FRAME, drop="b"), "column in drop of wn.open"),
+    Refusal("drop of the label", lambda _: wn_open(FRAME, labels="label", drop="label"), "must not name a column that"),
+    Refusal("drop of arrays", lambda _: wn_open(EYE, drop="a"), "drop of wn.open does not apply to arrays"),
+    Refusal("column of dictionaries", _frame(b=[{"c": 1}] * 4), "neither numbers, strings, dates nor lists of numbers"),
+    Refusal("column of lists of words", _frame(b=[["x"]] * 4), "neither numbers, strings, dates nor lists of numbers"),
+    Refusal("lists of different lengths", _frame(b=[[1.0, 2.0], [1.0]] * 2), "lists of one length to be read as vect"),
+    Refusal("missing vectors", _frame(b=[[1.0, 2.0], None] * 2), "column 'b' of source 'frame' has 2 missing vectors"),
+    Refusal("NaN in vectors", _frame(b=[[1.0, np.nan]] * 4), "column 'b' of source 'frame' has 4"),
+    Refusal("empty vectors", _frame(b=[np.zeros(0)] * 4), "holds empty lists"),
+    Refusal("infinite value beside strings", _frame(a=[1, np.inf, 3, 4], b=list("xyzx")), "infinite or too large"),
+    Refusal("a model that is no source", lambda _: wn_open(FRAME, like=3), "like of wn.open must be a Source"),
+    Refusal(
+        "a column that the training data has",
+        lambda _: wn_open(FRAME, like=wn_open(FRAME.assign(b=list("xyzx")))),
+        "source 'frame' has no column 'b', which the training data has",
+    ),
+    Refusal(
+        "a column of another type than in training",
+        lambda _: wn_open(FRAME.assign(b=list("xyzx"), a=list("uvwx")), like=wn_open(FRAME.assign(b=list("xyzx")))),
+        "column 'a' of source 'frame' holds",
+    ),
+    Refusal(
+        "missing values that training does not have",
+        lambda _: wn_open(FRAME.assign(a=[1.0, None, None, 4.0]), like=wn_open(FRAME)),
+        "column 'a' of source 'frame' has 2 values that are missing",
+    ),
     Refusal("two label columns", _frame(target=[1, 0, 1, 0]), "2 columns that may be the label ('label', 'target')"),
-    Refusal("missing feature values", _frame(a=[1.0, None, None, 4.0]), "column 'a' of source 'frame' has 2 values"),
     Refusal("infinite feature", _frame(a=[1.0, np.inf, 3.0, 4.0]), "column 'a' of source 'frame' has 1 values"),
     Refusal("repeated id column", _frame(id=[1, 1, 2, 3]), "id column 'id' of source 'frame' has 1 repeated values"),
     Refusal("id column of floats", _frame(id=[1.5, 2, 3, 4]), "must hold whole numbers or text"),
@@ -258,9 +326,11 @@ REFUSALS = (
     Refusal("empty CSV", _file("a.csv", b""), "cannot be read as CSV"),
     Refusal("damaged parquet", _file("a.parquet", b"PAR1 nonsense"), "cannot be read as parquet"),
     Refusal("parquet without rows", _parquet({"a": pa.array([], pa.float64())}), "has no rows"),
-    Refusal("text in parquet", _parquet({"a": [1.0, 2.0], "t": ["x", "y"]}), "not numbers: 't' (string)"),
+    Refusal("NaN in parquet", _parquet({"a": [1.0, np.nan]}, read=True), "column 'a' of source 'a' has 1 values"),
     Refusal(
-        "missing values in parquet", _parquet({"a": [1.0, None]}, read=True), "column 'a' of source 'a' has 1 values"
+        "lists of different lengths in parquet",
+        _parquet({"a": [[1.0, 2.0], [1.0]]}, read=True),
+        "must hold lists of one length",
     ),
     Refusal("unreadable image in parquet", _broken_row, "a.parquet row 1 cannot be read"),
     Refusal("damaged npz", _file("a.npz", b"nonsense"), "cannot be read as npz"),
@@ -268,6 +338,29 @@ REFUSALS = (
     Refusal("npz without inputs", _npz({}, foo=EYE), "is called X, data, images"),
     Refusal("unknown npz key", _npz({"labels": "yy"}, X=EYE, y=[0, 1, 0, 1]), "(nearest: 'y')"),
     Refusal("pickle called npy", _file("a.npy", pickle.dumps({})), "cannot be read"),
+    Refusal("objects in npy", _npy(np.array([{}], dtype=object)), "which winnow never unpickles"),
+    Refusal("one number in npy", _npy(np.array(3.0)), "must hold one row per example"),
+    Refusal("labels that lie nowhere", _npy(EYE, labels="yy"), "must name an npy file beside"),
+    Refusal("encode that is no function", lambda _: wn_open(EYE, encode="clip"), "must be a function from a batch"),
+    Refusal("encode that makes one vector", lambda _: wn_open([1, 2], encode=lambda b: np.zeros(3)), "got shape (3,)"),
+    Refusal("encode that loses items", lambda _: wn_open([1, 2], encode=lambda b: np.zeros((1, 3))), "here 2 rows"),
+    Refusal("encode that gives NaN", lambda _: wn_open([1], encode=lambda b: [[np.nan]]), "must return finite numbers"),
+    Refusal("encode of nothing", lambda _: wn_open([], encode=lambda b: b), "must not be empty"),
+    Refusal("damaged tar", _file("a.tar", b"nonsense"), "cannot be read as tar"),
+    Refusal("tar without inputs", _tar({"1.cls": b"0"}), "has no images, npy or txt files"),
+    Refusal("a name twice in a tar", _tar({"1.txt": b"a", "2.txt": b"b"}, {"1.txt": b"c"}), "example named '1'"),
+    Refusal("an example without its input", _tar({"1.txt": b"a", "2.cls": b"1"}), "'2' has none"),
+    Refusal("labels that a tar does not have", _tar({"1.txt": b"a"}, labels="kind"), "an ending or a key of the JSON"),
+    Refusal("pickle in a tar", _tar({"1.npy": pickle.dumps({})}), "1.npy of source 'shards' cannot be read"),
+    Refusal("broken JSON in a tar", _tar({"1.txt": b"a", "1.json": b"{"}), "1.json of source 'shards' cannot be read"),
+    Refusal("dictionaries without inputs", _items({"a": 1.0, "b": 2.0}), "name it with columns="),
+    Refusal("an unknown key", _items({"x": 1.0}, columns="z"), "columns of wn.open must be a key of the dictionaries"),
+    Refusal("two keys for inputs", _items({"x": 1.0, "image": 2.0}), "several keys for inputs (x, image)"),
+    Refusal("two keys for labels", _items({"x": 1.0, "y": 1, "label": 2}), "several keys for labels (y, label)"),
+    Refusal("an item without its key", _items({"x": 1.0, "y": 0}, {"x": 1.0}), "item 1 of source 'list_of_items' must"),
+    Refusal("an empty stream", lambda _: wn_open(Rows([])), "source 'Rows' is empty"),
+    Refusal("a stream of several shapes", lambda _: wn_open(Rows([np.zeros(2), np.zeros(3)])), "item 1 has (3,)"),
+    Refusal("a cache that is not empty", _used_cache, "must be a new or empty directory"),
     Refusal("truncated idx", _idx(cut=40), "is damaged: its header says 120 bytes"),
     Refusal("not idx", _file("train-images-idx3-ubyte", b"nonsense"), "is not an idx file"),
     Refusal("idx labels of another length", _idx(labels=3), "must have 4 entries, one per example; got 3"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import struct
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,17 @@ def hub_parquet(
     table = pa.table({"img": column, "label": labels})
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table.replace_schema_metadata(metadata), path, row_group_size=rows)
+    return path
+
+
+def tar(path: Path, members: dict[str, bytes]) -> Path:
+    """A tar file of these members, in order."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w") as archive:
+        for name, data in members.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            archive.addfile(about, io.BytesIO(data))
     return path
 
 

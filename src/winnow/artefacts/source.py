@@ -21,6 +21,7 @@ from ..core.errors import InputError
 from ..core.files import fingerprint
 from .label_sets import check_label_rows
 from .notebook_view import Shown, class_table, fact_table, label_columns
+from .raw_rows import RawRows
 from .table import Table, data_frame
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Source(Shown):
         are never on both sides of a split. None if every example stands alone.
     times
         One number or date per example; what is held out is then the latest part. None if time has no meaning.
+    raw
+        For a table with strings, dates or missing values: its raw rows, and the encoding that `read` follows.
 
     Raises
     ------
@@ -111,6 +114,7 @@ class Source(Shown):
     read_texts: Read | None = None
     groups: NDArray[Any] | None = None
     times: NDArray[Any] | None = None
+    raw: RawRows | None = None
 
     def __post_init__(self) -> None:
         owner = f"source {self.name!r}"
@@ -193,6 +197,7 @@ class Source(Shown):
                 for word, values in (("groups", self.groups), ("times", self.times))
                 if values is not None
             ),
+            *(() if self.raw is None else (self.raw.digest,)),
         )
 
     def positions(self, ids: ArrayLike) -> NDArray[np.int64]:
@@ -260,6 +265,7 @@ class Source(Shown):
             name=self.name if name is None else name,
             read=_Reindexed(self.read, where),
             read_texts=None if self.read_texts is None else _Reindexed(self.read_texts, where),
+            raw=None if self.raw is None else self.raw.at(where),
             size=int(where.size),
             labels=None if self.labels is None else self.labels[where],
             groups=None if self.groups is None else self.groups[where],
@@ -297,17 +303,56 @@ class Source(Shown):
             return self
         return replace(self, read=_Lengthened(self.read, length), shape=(length,), make_ids=self.ids)
 
+    def as_in(self, other: Source) -> Source:
+        """The same examples as a network for another source reads them: a test set as its training set.
+
+        Texts get rows as long as there, and the columns of a table are encoded as there.
+        """
+        if self.kind == other.kind == "text":
+            return self.with_length(other.shape[0])
+        if self.kind != "table" or other.kind != "table" or (self.raw is None and other.raw is None):
+            return self
+        if other.raw is None:
+            values = self.raw.plain(other.columns)  # type: ignore[union-attr]
+            return replace(
+                self, read=_Rows(values), shape=other.shape, columns=other.columns, raw=None, make_ids=self.ids
+            )
+        if self.raw is not None:
+            return self._encoded(self.raw.encoded_as(other.raw))
+        rows = self.read(np.arange(self.size))
+        return self._encoded(other.raw.with_numbers(self.columns, rows, f"source {self.name!r}"))
+
+    def refitted(self) -> Source:
+        """The same table with its encoding fitted to these rows alone, unless it is that of other data."""
+        return self if self.raw is None else self._encoded(self.raw.refitted())
+
+    def _encoded(self, raw: RawRows) -> Source:
+        if raw is self.raw:
+            return self
+        return replace(
+            self,
+            raw=raw,
+            read=raw.read,
+            shape=(len(raw.columns),),
+            columns=raw.columns,
+            origin={**self.origin, "encoding": raw.record},
+            make_ids=self.ids,
+        )
+
     def _view(self) -> Table:
         if self.task == "unlabelled":
             return fact_table({"examples": self.size, "shape": " x ".join(map(str, self.shape))})
         return class_table(self.labels, self.classes, None if self.classes else self.labels)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per example: `id`, `label`, `group` and `time` if there are any, and the columns or the text."""
+        """One row per example: `id`, `label`, `group` and `time` if there are any, and columns as given or the text."""
         columns: dict[str, Any] = {"id": self.ids, **label_columns(self.labels, self.classes)}
         beside = {"group": self.groups, "time": self.times}
         columns |= {word: values for word, values in beside.items() if values is not None}
-        if self.kind == "table":
+        if self.raw is not None:
+            given = self.raw.cells(np.arange(self.size))
+            columns |= {f"column_{name}" if name in columns else name: cells for name, cells in given.items()}
+        elif self.kind == "table":
             values = self.read(np.arange(self.size))
             names = self.columns or tuple(f"column_{k}" for k in range(values.shape[1]))
             columns |= {f"column_{name}" if name in columns else name: values[:, k] for k, name in enumerate(names)}
@@ -337,6 +382,16 @@ class _Reindexed:
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         return self.read(self.where[positions])
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Reads rows in memory."""
+
+    values: NDArray[np.float32]
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        return self.values[positions]
 
 
 @dataclass(frozen=True)

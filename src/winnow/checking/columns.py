@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..artefacts.finding import Finding
+from ..artefacts.raw_rows import RawRows
 from ..core.progress import track
 from ..core.seeds import drawn_first, number, uniforms
 
@@ -25,6 +26,7 @@ LEAVES = 64
 LEVEL = 0.01  # of all drift tests of one data set together
 EFFECT = 0.1  # the least difference of two distribution functions that matters
 FEWEST = 30
+NUMBERED = "numbers the rows: whole numbers, each once and without gaps"
 
 
 def columns(source: Source, *, seed: int = 0) -> list[Finding]:
@@ -50,16 +52,35 @@ def columns(source: Source, *, seed: int = 0) -> list[Finding]:
         return []
     names = source.columns or tuple(f"x{place}" for place in range(source.shape[0]))
     rows = source.read(np.arange(len(source)))
-    found = []
-    for place, name in enumerate(names):
+    found = [] if source.raw is None else list(_raw_columns(source.raw))
+    for place, name in enumerate(names if source.raw is None else ()):
         column = rows[:, place]
         if np.ptp(column) == 0:
             found.append(_column(name, 1.0, f"every row has the value {column[0]:g}"))
         elif _numbers_rows(column):
-            found.append(_column(name, 0.95, "numbers the rows: whole numbers, each once and without gaps"))
+            found.append(_column(name, 0.95, NUMBERED))
     if source.labels is not None:
-        found += _telling(source, rows, names, seed)
+        # the numbers that one raw column was encoded as are judged together
+        parts = names if source.raw is None else source.raw.parts
+        places = {name: [k for k, part in enumerate(parts) if part == name] for name in dict.fromkeys(parts)}
+        found += _telling(source, rows, places, seed)
     return sorted(found, key=lambda one: -one.probability)
+
+
+def _raw_columns(raw: RawRows) -> Iterator[Finding]:
+    """Columns with missing values, with one value throughout, or with a different one in every row."""
+    quantities = raw.quantities()
+    codes = raw.codes()
+    for name, gone in raw.missing().items():
+        if gone.any():
+            yield _column(name, 1.0, f"{int(gone.sum())} of {gone.size} values are missing ({gone.mean():.1%})")
+        kinds = np.unique(codes[name][~gone]).size
+        if kinds == 1:
+            yield _column(name, 1.0, "every row that has a value has the same")
+        elif name in quantities and not gone.any() and _numbers_rows(quantities[name]):
+            yield _column(name, 0.95, NUMBERED)
+        elif name not in quantities and kinds == gone.size:
+            yield _column(name, 0.9, "a different value in every row: an id, or text; a model may learn rows by heart")
 
 
 def drift(
@@ -73,7 +94,8 @@ def drift(
     """Find differences between training and test data: per column, in the classes, and in the embeddings.
 
     Columns: the test of Kolmogorov and Smirnov, corrected for the number of columns, and a difference of at least a
-    tenth. Embeddings: whether a linear classifier tells the two apart on examples that it has not seen.
+    tenth; strings with many different values are left out, since new ones are usual there.
+    Embeddings: whether a linear classifier tells the two apart on examples that it has not seen.
 
     Parameters
     ----------
@@ -90,10 +112,13 @@ def drift(
         Findings of kind `drift`, the surest first.
     """
     found = list(_class_drift(source, test))
+    test = test.as_in(source)
     if source.kind == "table" and test.kind == "table" and source.shape == test.shape:
         mine, theirs = (one.read(np.arange(len(one))) for one in (source, test))
         names = source.columns or tuple(f"x{place}" for place in range(source.shape[0]))
         for place, name in enumerate(names):
+            if source.raw is not None and source.raw.kind(source.raw.parts[place]) == "string":
+                continue
             apart = _apart(mine[:, place], theirs[:, place])
             chance = min(1.0, _kolmogorov(apart, len(mine), len(theirs)) * len(names))
             if chance < LEVEL and apart >= EFFECT:
@@ -119,7 +144,7 @@ def _numbers_rows(column: NDArray[Any]) -> bool:
     return bool(np.unique(column).size == column.size)
 
 
-def _telling(source: Source, rows: NDArray[Any], names: Sequence[str], seed: int) -> Iterator[Finding]:
+def _telling(source: Source, rows: NDArray[Any], places: Mapping[str, Sequence[int]], seed: int) -> Iterator[Finding]:
     target = np.asarray(source.labels)
     if target.ndim > 1 or np.ptp(target) == 0:
         return
@@ -127,9 +152,9 @@ def _telling(source: Source, rows: NDArray[Any], names: Sequence[str], seed: int
     chosen = chosen[np.argsort(source.ids[chosen], kind="stable")]
     fold = (uniforms(seed, ("columns", "folds"), source.ids[chosen]) * FOLDS).astype(np.int64)
     classes = source.task == "classification"
-    gives = np.array(
-        [_skill(rows[chosen, place], target[chosen], fold, classes) for place in track(range(len(names)), "columns")]
-    )
+    names = list(places)
+    few = rows[chosen]
+    gives = np.array([_skill(few[:, places[name]], target[chosen], fold, classes) for name in track(names, "columns")])
     for place in np.flatnonzero(gives >= TELLS).tolist():
         others = float(np.median(np.delete(gives, place))) if len(names) > 1 else 0.0
         if 1 - others >= TIMES * (1 - gives[place]):
@@ -138,12 +163,11 @@ def _telling(source: Source, rows: NDArray[Any], names: Sequence[str], seed: int
             yield _column(names[place], float(sure), words)
 
 
-def _skill(column: NDArray[Any], target: NDArray[Any], fold: NDArray[np.int64], classes: bool) -> float:
+def _skill(x: NDArray[Any], target: NDArray[Any], fold: NDArray[np.int64], classes: bool) -> float:
     """What a tree on one column gets right on unseen rows, as a share of what a constant leaves."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     make = DecisionTreeClassifier if classes else DecisionTreeRegressor
-    x = column[:, None]
     said = np.empty(len(target))
     constant = np.empty(len(target))
     for part in range(FOLDS):

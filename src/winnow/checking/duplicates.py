@@ -14,7 +14,7 @@ from ..artefacts.finding import Finding
 from ..artefacts.label_sets import label_words
 from ..sources.content import content_keys
 from .near_pairs import NearPairs, checks_rows, near_pairs
-from .table_match import repeat_probability
+from .table_match import comparable, repeat_probability
 
 __all__ = ["DuplicateGroups", "closeness", "duplicates", "given_label"]
 
@@ -135,7 +135,7 @@ def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     original[order] = order[first][inverse]
     repeated = np.ones(n)
     if source.kind == "table" and first.size < n:
-        repeated = repeat_probability(source.read(np.arange(n)))
+        repeated = repeat_probability(comparable(source))
     single = np.sort(order[first])
     given = None if embeddings is None else checks_rows(embeddings, n)
     part = source if single.size == n else source.at(single)

@@ -15,7 +15,7 @@ from ..core.errors import InputError
 from ..sources.content import content_keys
 from .duplicates import REPEATED, closeness, given_label
 from .near_pairs import checks_rows, near_pairs
-from .table_match import repeat_probability
+from .table_match import comparable, repeat_probability
 
 __all__ = ["leaks"]
 
@@ -50,8 +50,7 @@ def leaks(
     InputError
         If the two have examples of different shapes, or embeddings of only one of them are given.
     """
-    if source.kind == test.kind == "text":
-        test = test.with_length(source.shape[0])
+    test = test.as_in(source)
     if source.shape != test.shape:
         raise InputError(f"test of check must have examples of shape {source.shape}; got {test.shape}.")
     if (embeddings is None) != (test_embeddings is None):
@@ -101,7 +100,7 @@ def _exact(
     same = known[place] == keys[:n]
     chance = np.ones(n)
     if both.kind == "table" and same.any():
-        chance = repeat_probability(both.read(np.arange(len(both))))[:n]
+        chance = repeat_probability(comparable(both))[:n]
     same &= chance >= REPEATED
     partner[same] = later[first[place[same]]]
     sure[same] = chance[same]
@@ -136,6 +135,7 @@ def _both(source: Source, test: Source) -> Source:
         task="unlabelled",
         make_ids=np.concatenate(ids),
         read_texts=texts,
+        raw=None if source.raw is None or test.raw is None else source.raw.joined(test.raw),
     )
 
 

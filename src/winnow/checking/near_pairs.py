@@ -34,7 +34,7 @@ from ..core.progress import track
 from ..signals.neighbours import nearest
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
-from .table_match import CLOSE, chance_agreements, standardised, widest_gap
+from .table_match import CLOSE, chance_agreements, standard_rows, widest_gap
 from .text_match import copy_probability
 
 __all__ = ["NearPairs", "checks_rows", "image_prints", "near_pairs", "pictured"]
@@ -103,7 +103,7 @@ def near_pairs(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     if source.kind == "text":
         return _texts(source, given, seed)
     if source.kind == "table" or given is None:
-        rows = standardised(source.read(np.arange(len(source))))
+        rows = standard_rows(source)
         return _points(source, rows, seed, verify=source.kind == "table")
     return _points(source, given, seed, verify=False)
 

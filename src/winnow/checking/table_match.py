@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLOSE", "chance_agreements", "repeat_probability", "standardised", "widest_gap"]
+from ..artefacts import Source
+
+__all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]
 
 CLOSE = 0.08  # of a column's standard deviation: how far apart the values of a copy may be
 _ODD = 0x9E3779B97F4A7C15
@@ -28,6 +30,25 @@ def standardised(rows: NDArray[np.floating]) -> NDArray[np.float32]:
         spread = float(column.std())
         out[:, place] = 0.0 if spread <= 1e-9 * max(abs(centre), 1e-30) else column / spread
     return out
+
+
+def comparable(source: Source) -> NDArray[np.floating]:
+    """The rows of a table as numbers, one per column as it was given, that are equal where the values are."""
+    if source.raw is None:
+        return source.read(np.arange(len(source)))
+    return np.stack(list(source.raw.codes().values()), axis=1)
+
+
+def standard_rows(source: Source) -> NDArray[np.float32]:
+    """The rows of a table with its columns divided by their standard deviation; two categories are at least 1 apart."""
+    if source.raw is None:
+        return standardised(source.read(np.arange(len(source))))
+    quantities = source.raw.quantities()
+    columns = [
+        standardised(column[:, None]) if name in quantities else column[:, None].astype(np.float32)
+        for name, column in source.raw.codes().items()
+    ]
+    return np.concatenate(columns, axis=1)
 
 
 def widest_gap(rows: NDArray[np.float32], pairs: NDArray[np.int64], block: int = 65_536) -> NDArray[np.float64]:

@@ -47,16 +47,14 @@ def values(source: Source) -> list[Finding]:
         return _empty_texts(source)
     if source.kind != "table" or len(source) < 2:
         return []
-    rows = source.read(np.arange(len(source)))
-    names = source.columns or tuple(f"x{place}" for place in range(rows.shape[1]))
     found: dict[int, list[tuple[float, str, str]]] = {}
-    for place, name in enumerate(names):
-        column = rows[:, place].astype(np.float64)
-        for which, sure, why in impossible(column):
-            for one in np.flatnonzero(which).tolist():
+    for name, column in _quantities(source).items():
+        there = np.arange(len(column)) if source.raw is None else np.flatnonzero(~np.isnan(column))
+        for which, sure, why in impossible(column[there]):
+            for one in there[which].tolist():
                 found.setdefault(one, []).append((sure, name, f"{name} is {column[one]:g}: {why}"))
-    for one in _empty_rows(rows).tolist():
-        found.setdefault(one, []).append((0.9, "", f"every column is {rows[one, 0]:g}"))
+    for one, why in _empty(source):
+        found.setdefault(one, []).append((0.9, "", why))
     out = []
     for one in sorted(found):
         reasons = sorted(found[one], key=lambda reason: -reason[0])
@@ -72,6 +70,25 @@ def values(source: Source) -> list[Finding]:
             )
         )
     return out
+
+
+def _quantities(source: Source) -> dict[str, Column]:
+    """The columns of numbers, as given; NaN where a value is missing."""
+    if source.raw is not None:
+        return source.raw.quantities()
+    rows = source.read(np.arange(len(source)))
+    names = source.columns or tuple(f"x{place}" for place in range(rows.shape[1]))
+    return {name: rows[:, place].astype(np.float64) for place, name in enumerate(names)}
+
+
+def _empty(source: Source) -> Iterator[tuple[int, str]]:
+    """Rows that hold one value throughout, or none at all."""
+    if source.raw is not None:
+        gone = np.logical_and.reduce(list(source.raw.missing().values()))
+        yield from ((one, "every value is missing") for one in np.flatnonzero(gone).tolist())
+        return
+    rows = source.read(np.arange(len(source)))
+    yield from ((one, f"every column is {rows[one, 0]:g}") for one in _empty_rows(rows).tolist())
 
 
 def _empty_texts(source: Source) -> list[Finding]:

@@ -85,7 +85,7 @@ def _drawn(
     source: Source, shown: NDArray[Any], kept: NDArray[np.bool_], values: Mapping[Any, float]
 ) -> dict[Any, Example]:
     """The drawn examples, by id."""
-    items: Sequence[Any] = source.texts(shown) if source.kind == "text" else source.fetch(shown)  # type: ignore[assignment]
+    items = _items(source, shown)
     named = zip(shown.tolist(), source.positions(shown).tolist(), items, strict=True)
     return {
         name: Example(
@@ -97,6 +97,16 @@ def _drawn(
         )
         for name, position, item in named
     }
+
+
+def _items(source: Source, shown: NDArray[Any]) -> Sequence[Any]:
+    """What is drawn of each example: a text, the raw cells of a row, or the input."""
+    if source.kind == "text":
+        return source.texts(shown)
+    if source.raw is None:
+        return source.fetch(shown)  # type: ignore[return-value]
+    cells = source.raw.cells(source.positions(shown))
+    return list(zip(*(column.tolist() for column in list(cells.values())[:MOST_COLUMNS]), strict=True))
 
 
 def _chosen(source: Source, scores: Scores | None, kept: NDArray[np.bool_], count: int) -> dict[str, NDArray[Any]]:
@@ -162,6 +172,9 @@ def _counts(source: Source, kept: NDArray[np.bool_]) -> tuple[tuple[str, int, in
 
 def _column_names(source: Source) -> dict[str, Any]:
     """The columns of a table to show, and how many are hidden."""
+    if source.raw is not None:
+        given = source.raw.names
+        return {"columns": given[:MOST_COLUMNS], "hidden_columns": max(0, len(given) - MOST_COLUMNS)}
     width = int(np.prod(source.shape)) if source.kind == "table" else 0
     names = source.columns if len(source.columns) == width else [str(number) for number in range(width)]
     return {"columns": tuple(names[:MOST_COLUMNS]), "hidden_columns": max(0, width - MOST_COLUMNS)}
@@ -172,10 +185,23 @@ def _drawing(source: Source, item: Any) -> dict[str, Any]:
         return {"text": item if len(item) <= MOST_LETTERS else f"{item[:MOST_LETTERS].rstrip()} ..."}
     if source.kind == "image":
         return _picture(item)
+    if source.raw is not None:
+        return {"row": tuple(_cell(value) for value in item)}
     if source.kind == "table":
         values = item.reshape(-1)[:MOST_COLUMNS].tolist()
         return {"row": tuple(_number(value) for value in values)}
     return {"facts": _facts(item)}
+
+
+def _cell(value: Any) -> str:
+    """A raw cell as text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _number(value)
+    if isinstance(value, np.ndarray | list):
+        return f"{len(value)} numbers"
+    if value is None or str(value) in ("NaT", "<NA>"):
+        return "missing"
+    return str(value)[:MOST_LETTERS].removesuffix(" 00:00:00")
 
 
 def _number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,8 @@ from ..models import build
 from ..models.features import eval_mode, features_of
 from ..models.frozen import state_of
 from ..models.identity import describe
-from ..sources.openable import Data
+from ..sources.encoded_items import function_name, takes_a_batch
+from ..sources.openable import Data, as_source
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
 from .text_rows import text_rows
@@ -46,8 +47,9 @@ def embed(
     source
         The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
-        A torch module with its weights; the name of a network; or `raw`: the scaled inputs themselves, which suits
-        tables, or the hashed tf-idf of text.
+        A torch module with its weights; the name of a network; `raw`: the scaled inputs themselves, which suits
+        tables, or the hashed tf-idf of text; or a function from a batch to vectors, as for `encode` of `wn.open`:
+        then the examples may be a list of anything.
     layer
         Name of the layer whose output to take; the input of the last linear layer if not given.
     weights
@@ -78,6 +80,8 @@ def embed(
     >>> wn.embed("digits", "mlp", limit=100).embeddings.shape
     (100, 128)
     """
+    if takes_a_batch(model):
+        return _by_function(source, model, opening)
     source = request(embed, locals()).source
     recipe = Recipe(device=device)
     feed = Feed(source, scaling_given("embed", source, mean, std))
@@ -106,6 +110,20 @@ def embed(
         provenance=record("embed", about, {"source": source.provenance}),
     )
     return signals.take(source.ids)
+
+
+def _by_function(what: Any, function: Callable[[Any], Any], opening: Mapping[str, Any]) -> Signals:
+    """Return the vectors that a function makes of examples."""
+    found = as_source("source", "embed", what, **opening, encode=function)
+    about = {"model": {"function": function_name(function)}}
+    return Signals(
+        found.ids,
+        {"embeddings": found.read(np.arange(len(found)))},
+        found.task,
+        found.labels,
+        found.classes,
+        provenance=record("embed", about, {"source": found.provenance}),
+    )
 
 
 def weights_of(model: torch.nn.Module) -> str:

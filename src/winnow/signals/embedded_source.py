@@ -80,5 +80,5 @@ def embedded_source(source: Source, embeddings: Signals | ArrayLike, owner: str 
 
 def table_of(source: Source, read: Callable[[NDArray[np.int64]], NDArray[Any]], width: int, seal: str) -> Source:
     """Return the same examples as rows of `width` numbers that `read` gives; `seal` says what they are."""
-    how: dict[str, Any] = {"read": read, "shape": (width,), "kind": "table", "columns": ()}
+    how: dict[str, Any] = {"read": read, "shape": (width,), "kind": "table", "columns": (), "raw": None}
     return replace(source, **how, make_ids=source.ids, seal=f"{source.fingerprint} through {seal}")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..artefacts.raw_rows import RawRows
 from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
 from ..core import checks, parameter_names
 from ..core.errors import InputError
@@ -39,12 +40,15 @@ class OpenRequest:
     size: int | None = None
     classes: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
     group: Any = None
     time: Any = None
     unreadable: str = "refuse"
     trust_names: bool = False
     name: str | None = None
+    like: Source | None = None
+    cache: Any = None
     class_names: tuple[str, ...] = ()  # for built-in data whose files hold only class numbers
 
     def __post_init__(self) -> None:
@@ -58,7 +62,7 @@ class OpenRequest:
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):
                 raise InputError(f"{parameter_names.of(word, owner)} must be a string; got {value!r}.")
-        for word in ("classes", "columns", "text"):
+        for word in ("classes", "columns", "drop", "text"):
             object.__setattr__(self, word, _words(word, getattr(self, word)))
         if self.text is not None and len(self.text) > 2:
             raise InputError(
@@ -80,6 +84,11 @@ class OpenRequest:
         """The columns named as labels if there are several; none if `labels` is anything else."""
         named = isinstance(self.labels, list | tuple) and all(isinstance(item, str) for item in self.labels)
         return tuple(self.labels) if named else ()
+
+    @property
+    def encoding(self) -> RawRows | None:
+        """The rows whose encoding a table must use, if it is opened like another one that was encoded."""
+        return None if self.like is None else self.like.raw
 
     @property
     def id_column(self) -> str | None:
@@ -104,7 +113,7 @@ class OpenRequest:
 
     def refuse(self, *options: str, of: str) -> None:
         """Raise if options are given that have no meaning for this kind of data."""
-        for option in options:
+        for option in dict.fromkeys((*options, *(("drop",) if "columns" in options else ()))):
             if getattr(self, option) is not None:
                 raise InputError(f"{parameter_names.of(option, 'wn.open')} does not apply to {of}; leave it out.")
 
@@ -144,7 +153,7 @@ class Pieces:
         The inputs as one array, if they are in memory anyway.
     stamps
         The files behind the examples, under which their seal is kept.
-    origin, seal
+    origin, seal, raw
         As in Source; `assemble` adds to them.
     groups, times
         Raw columns, if `group=` or `time=` names one.
@@ -169,6 +178,7 @@ class Pieces:
     stamps: FileStamps | None = None
     groups: Any = None
     times: Any = None
+    raw: RawRows | None = None
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
@@ -211,10 +221,12 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
         columns=found.columns,
         seal=seal,
         read_texts=found.read_texts,
+        raw=found.raw,
         origin={
             "adapter": found.adapter,
             "ids": ids_from,
             **found.origin,
+            **({} if found.raw is None else {"encoding": found.raw.record}),
             **({"size": asked.size} if asked.size else {}),
             **({"trusted": "names"} if asked.trust_names else {}),
             **beside_origin(asked),

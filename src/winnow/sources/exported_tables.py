@@ -20,11 +20,11 @@ import numpy as np
 
 from ..core.errors import DataError, InputError, reason
 from . import hf
-from .assembly import OpenRequest
 from .frames import is_frame, to_arrow
 from .kept_rows import KeptRows
-from .parquet import files_of
+from .parquet import ENDINGS as PARQUET
 from .row_groups import opened, shards_of
+from .splits import split_files
 from .table_file import delimiter_of, read_table
 from .tables import OWN
 
@@ -198,7 +198,7 @@ def _blocks(kept: KeptRows, path: Path) -> Iterator[pa.Table]:
 
 def _parquet_blocks(kept: KeptRows) -> Iterator[pa.Table]:
     origin = kept.source.origin
-    files, _ = files_of(kept.path, OpenRequest(split=origin.get("split")), f"source {kept.source.name!r}")
+    files, _ = split_files(kept.path, PARQUET, origin.get("split"), f"source {kept.source.name!r}")
     shards = shards_of(files, opened(*shards_of(files, ()).files[0]).schema_arrow.names)
     for start in range(0, kept.where.size, BLOCK):
         some = kept.where[start : start + BLOCK]

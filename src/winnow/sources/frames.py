@@ -12,6 +12,8 @@ from ..core.errors import DataError, InputError, reason
 from . import tables
 from .arrays import raw_targets
 from .assembly import Held, OpenRequest, Pieces, assemble
+from .column_values import feature_names, holes, vector_widths
+from .raw_table import HeldCells, raw_pieces
 from .splits import without_splits
 from .texts import text_pieces
 
@@ -71,7 +73,7 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
 def _inputs(
     table: pa.Table, layout: tables.ColumnLayout, asked: OpenRequest, owner: str, origin: dict[str, Any]
 ) -> dict[str, Any]:
-    """The inputs of a table: numbers or text. `origin` gives up its `reader` and learns which columns were text."""
+    """The inputs of a table: numbers, text or cells. `origin` gives up its `reader` and learns what was text."""
     reader = origin.pop("reader", None)
     spoken = tables.text_columns(table.schema, layout, asked, owner)
     if spoken:
@@ -79,9 +81,16 @@ def _inputs(
         origin["text"] = list(spoken)
         read: Any = Held(texts) if reader is None else reader("strings", spoken, texts)
         return text_pieces(read, table.num_rows, owner, None if reader is None else read)
+    features = layout.features
+    if tables.must_be_encoded(table.schema, layout, asked, lambda name: holes(table.column(name))):
+        cells = table.select(features)
+        held = HeldCells(cells) if reader is None else reader("cells", features, cells)
+        return raw_pieces(held, table.num_rows, features, owner, asked.encoding)
     values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
-    read = Held(values) if reader is None else reader("matrix", layout.features, values)
-    return {"read": read, "shape": values.shape[1:], "kind": "table", "values": values, "columns": layout.features}
+    read = Held(values) if reader is None else reader("matrix", features, values)
+    widths = vector_widths(table.schema, features, lambda name: table.column(name).slice(0, 1))
+    columns = feature_names(widths, features)
+    return {"read": read, "shape": values.shape[1:], "kind": "table", "values": values, "columns": columns}
 
 
 def to_arrow(frame: Any, owner: str) -> pa.Table:

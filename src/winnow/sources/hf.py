@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..core.errors import DataError, InputError, MissingDependencyError, reason
+from ..core.progress import track
 from . import tables
 from .assembly import OpenRequest, Pieces, assemble
+from .column_values import feature_names, holes, vector_widths
 from .encoded_images import encoded_items, image_column
 from .images import ImageForm, Name, decode, first_form, readable, said
 from .memory import Remembered
+from .parquet import open_parquet
+from .raw_table import raw_pieces
 from .splits import choose, split_named, without_splits
+from .stream_cache import cache_directory, to_parquet
 from .texts import text_pieces
 
 __all__ = ["arrow_rows", "is_saved", "load_saved", "open_hf", "open_saved", "rows_at", "save_rows"]
@@ -54,7 +59,7 @@ def open_hf(dataset: Any, asked: OpenRequest) -> Source:
     import datasets
 
     if isinstance(dataset, (datasets.IterableDataset, datasets.IterableDatasetDict)):
-        raise InputError("what of wn.open must be indexable; got a streaming data set: load it without streaming=True.")
+        return _open_stream(datasets, dataset, asked)
     split = None
     name = asked.named(None, "dataset")
     owner = f"source {name!r}"
@@ -67,6 +72,38 @@ def open_hf(dataset: Any, asked: OpenRequest) -> Source:
     if len(dataset) == 0:
         raise DataError(f"{owner} has no rows.")
     return _open(datasets, dataset, asked, name, split)
+
+
+def _open_stream(datasets: Any, dataset: Any, asked: OpenRequest) -> Source:
+    """Make a Source over a streaming data set, read once to a parquet file."""
+    name = asked.named(None, "stream")
+    owner = f"source {name!r}"
+    split = None
+    if isinstance(dataset, datasets.IterableDatasetDict):
+        known = {split_named(key) or key: key for key in dataset} | {key: key for key in dataset}
+        split = choose(known, asked.split, owner)
+        dataset = dataset[known[split]]
+    else:
+        without_splits(asked.split, owner)
+    file = to_parquet(_arrow_batches(datasets, dataset, name), cache_directory(asked.cache), owner)
+    source = open_parquet(file, replace(asked, name=name, split=None))
+    origin = {**source.origin, "adapter": "hf stream", **({"split": split} if split else {})}
+    word = name if split in (None, "train") else f"{name}:{split}"
+    return replace(source, name=word, origin=origin, make_ids=source.make_ids)
+
+
+def _arrow_batches(datasets: Any, dataset: Any, name: str) -> Iterator[Any]:
+    """Yield the rows of a streaming data set as arrow tables; images stay encoded."""
+    import pyarrow as pa
+
+    schema = None
+    if dataset.features is not None:
+        for column, feature in dataset.features.items():
+            if isinstance(feature, datasets.Image):
+                dataset = dataset.cast_column(column, datasets.Image(decode=False))
+        schema = dataset.features.arrow_schema
+    for batch in track(dataset.iter(batch_size=BLOCK), f"reading {name}"):
+        yield pa.table(batch, schema=schema)
 
 
 def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str | None) -> Source:
@@ -102,12 +139,18 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         cells = Strings(rows.select_columns(list(spoken)), spoken, owner)
         key = (rows._fingerprint, spoken)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(dataset), owner, key)))
+    if picture is None and tables.must_be_encoded(schema, layout, asked, partial(_holes, dataset, rows)):
+        raw_cells = HubCells(rows.select_columns(list(layout.features)))
+        return assemble(
+            asked, name, Pieces(**found, **raw_pieces(raw_cells, len(dataset), layout.features, owner, asked.encoding))
+        )
     if picture is None:
         features = tables.numeric(schema, layout, owner)
-        reader = Numbers(rows.select_columns(list(features)), features, owner)
-        return assemble(
-            asked, name, Pieces(**found, read=reader, shape=(len(features),), kind="table", columns=features)
-        )
+        chosen = rows.select_columns(list(features))
+        widths = vector_widths(schema, features, lambda column: chosen[:1].column(column))
+        columns = feature_names(widths, features)
+        reader = Numbers(chosen, features, owner, tuple(widths.items()))
+        return assemble(asked, name, Pieces(**found, read=reader, shape=(len(columns),), kind="table", columns=columns))
     return _images(rows.select_columns([picture]), picture, found, asked, name)
 
 
@@ -148,6 +191,11 @@ def _images(rows: Any, column: str, found: dict[str, Any], asked: OpenRequest, n
     return source if skipped is None else replace(source.at(good), origin={**source.origin, "skipped": skipped})
 
 
+def _holes(dataset: Any, rows: Any, name: str) -> int:
+    """The number of missing values of a column; rows are read only if some are missing in the table behind them."""
+    return holes(_column(rows, name)) if dataset.data.column(name).null_count else 0
+
+
 def _column(rows: Any, name: str) -> Any:
     return rows.select_columns([name])[:].column(name)
 
@@ -159,10 +207,22 @@ class Numbers:
     rows: Any
     features: tuple[str, ...]
     owner: str
+    widths: tuple[tuple[str, int], ...] = ()  # of columns that hold vectors
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
-        return tables.matrix(self.rows[positions.tolist()], self.features, self.owner)
+        return tables.matrix(self.rows[positions.tolist()], self.features, self.owner, dict(self.widths))
+
+
+@dataclass(frozen=True, eq=False)
+class HubCells:
+    """Reads raw cells."""
+
+    rows: Any
+
+    def __call__(self, positions: NDArray[np.int64]) -> Any:
+        """Return the rows at these positions."""
+        return self.rows[positions.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,10 @@ def hold_out(
         )
         for where, word in zip(parts, names, strict=True)
     )
-    return rest, out
+    if source.raw is None:
+        return rest, out
+    rest = rest.refitted()  # what is held out must not tell how a table is encoded
+    return rest, out.as_in(rest)
 
 
 def sample(source: Source, size: int, seed: int = 0) -> Source:

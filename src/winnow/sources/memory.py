@@ -14,14 +14,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError
 
-__all__ = ["Recent", "Reloaded", "Remembered", "Stamp", "stamp_of", "unchanged"]
+__all__ = ["Recent", "Reloaded", "ReloadedCells", "Remembered", "Stamp", "stamp_of", "unchanged"]
 
 FILES = 1 << 30  # bytes of whole files (idx, npz, csv) kept
 PICTURES = 512 << 20  # bytes of decoded images and token ids kept; a larger set is decoded again each time
@@ -95,21 +95,26 @@ class Reloaded:
         The files it depends on, with their stamps.
     """
 
-    load: Callable[..., NDArray[Any]]
+    load: Callable[..., Any]
     arguments: tuple[Any, ...]
     stamps: tuple[tuple[str, Stamp], ...]
 
     @property
+    def held(self) -> Any:
+        """What `load` returned."""
+        return _files.get((self.load, self.arguments, self.stamps), self._load)
+
+    @property
     def values(self) -> NDArray[Any]:
         """The whole array."""
-        return np.asarray(_files.get((self.load, self.arguments, self.stamps), self._load))
+        return np.asarray(self.held)
 
-    def primed(self, values: NDArray[Any]) -> Reloaded:
-        """Return itself, with the already loaded array cached for the first read."""
+    def primed(self, values: Any) -> Self:
+        """Return itself, with what is already loaded cached for the first read."""
         _files.get((self.load, self.arguments, self.stamps), lambda: values)
         return self
 
-    def _load(self) -> NDArray[Any]:
+    def _load(self) -> Any:
         for path, stamp in self.stamps:
             unchanged(path, stamp)
         return self.load(*self.arguments)
@@ -117,6 +122,15 @@ class Reloaded:
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         return self.values[positions]
+
+
+@dataclass(frozen=True)
+class ReloadedCells(Reloaded):
+    """The same for an arrow table."""
+
+    def __call__(self, positions: NDArray[np.int64]) -> Any:
+        """Return the rows at these positions."""
+        return self.held.take(np.asarray(positions))
 
 
 _pictures = Recent(PICTURES)

@@ -1,4 +1,4 @@
-"""npz and npy files, read without pickle.
+"""npz files, read without pickle.
 
 Keys are recognised by their words: one for the inputs (x, data, images, features, inputs, or arr_0), one for the
 labels (y, label, labels, target, targets, or arr_1), and optionally a split: `X`, `x_train`, `train_images`,
@@ -26,23 +26,19 @@ from .group_and_time import named_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
-__all__ = ["open_npz", "read_array", "split_of_key"]
+__all__ = ["array_keys", "is_inputs", "open_npz", "read_array", "split_of_key"]
 
 _INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
 _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
 
 
 def open_npz(path: Path, asked: OpenRequest) -> Source:
-    """Make a Source over the arrays of an npz file, or over one npy file."""
+    """Make a Source over the arrays of an npz file."""
     name = asked.named(path)
     owner = f"source {name!r}"
     asked.refuse("columns", of="npz files")
     where = str(path.resolve())
-    if path.suffix == ".npy":
-        without_splits(asked.split, owner)
-        inputs, labels, split = "", None, None
-    else:
-        inputs, labels, split = _keys(_names(path), asked, owner)
+    inputs, labels, split = array_keys(_names(path), asked, owner)
     reader = Reloaded(load_inputs, (where, inputs), ((where, stamp_of(where)),))
     values = reader.values
     raw = None if labels is None or asked.task == "unlabelled" else read_array(path, labels)
@@ -63,14 +59,12 @@ def load_inputs(path: str, key: str) -> NDArray[Any]:
 def read_array(path: Path, key: str) -> NDArray[Any]:
     """Read one array; `allow_pickle=False` rejects files that would run code."""
     try:
-        if not key:
-            return np.asarray(np.load(path, allow_pickle=False))
         with np.load(path, allow_pickle=False) as archive:
             return np.asarray(archive[key])
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         pickled = "pickle" in str(error).lower()
         why = "it holds Python objects, which winnow never unpickles" if pickled else reason(error)
-        raise DataError(f"{path} cannot be read{f' at {key!r}' if key else ''}: {why}.") from None
+        raise DataError(f"{path} cannot be read at {key!r}: {why}.") from None
 
 
 def _names(path: Path) -> list[str]:
@@ -81,7 +75,12 @@ def _names(path: Path) -> list[str]:
         raise DataError(f"{path} cannot be read as npz: {reason(error)}.") from None
 
 
-def _keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | None, str | None]:
+def is_inputs(key: str) -> bool:
+    """Whether a key or file name is one of inputs."""
+    return _understood(key)[0] in _INPUTS
+
+
+def array_keys(names: list[str], asked: OpenRequest, owner: str) -> tuple[str, str | None, str | None]:
     """Return the keys of the inputs and of the labels, and their split."""
     parts = {key: _understood(key) for key in names}
     inputs = {split: key for key, (word, split) in parts.items() if word in _INPUTS}

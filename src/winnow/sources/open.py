@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,12 +21,14 @@ from ..core.errors import DataError, InputError, NotFoundError
 from ..core.parameter_names import of
 from ..core.registration import Adapter
 from ..core.request import Parameter, flag
-from . import builtin, cifar, hf, idx, image_folder, npz, parquet, table_file, text_folder
+from . import builtin, cifar, hf, idx, image_folder, npy, npz, parquet, table_file, text_folder, webdataset
 from .arrays import open_arrays
 from .assembly import OpenRequest, renamed
+from .encoded_items import Encode, encoded_source, open_items, takes_a_batch
 from .frames import is_frame, open_frame
 from .holdout import sample
 from .splits import without_splits
+from .stream_cache import is_stream, open_stream
 from .texts import are_texts, open_texts
 from .torch_dataset import is_map_style, open_torch
 
@@ -50,7 +53,11 @@ def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool
 registry.source(name="hf_folder", reads="saved HF data sets", folder=hf.is_saved)(hf.open_saved)
 registry.source(name="cifar", reads="CIFAR batches", folder=cifar.cifar_layout)(cifar.open_cifar)
 registry.source(name="idx", reads="idx files", endings=("-ubyte", "-ubyte.gz"), folder=idx.idx_files)(idx.open_idx)
-registry.source(name="npz", reads="npz and npy", endings=(".npz", ".npy"))(npz.open_npz)
+registry.source(name="npz", reads="npz", endings=(".npz",))(npz.open_npz)
+registry.source(name="npy", reads="npy", endings=(".npy",), folder=npy.has_arrays)(npy.open_npy)
+registry.source(name="webdataset", reads="tar shards", endings=webdataset.ENDINGS, folder=_holds(webdataset.ENDINGS))(
+    webdataset.open_webdataset
+)
 registry.source(name="parquet", reads="parquet", endings=parquet.ENDINGS, folder=_holds(parquet.ENDINGS))(
     parquet.open_parquet
 )
@@ -105,6 +112,12 @@ def _arrays(what: Any, asked: OpenRequest) -> Source:
     return open_arrays(*_apart(what), asked)
 
 
+@registry.source(name="stream", reads="torch iterable data sets", value=is_stream)
+def _stream(what: Any, asked: OpenRequest) -> Source:
+    """A torch IterableDataset, read once."""
+    return open_stream(_without_targets(what), asked)
+
+
 @registry.source(
     name="torch",
     reads="torch data sets",
@@ -114,10 +127,15 @@ def _arrays(what: Any, asked: OpenRequest) -> Source:
 )
 def _torch(what: Any, asked: OpenRequest) -> Source:
     """A torch map-style dataset: anything with len() and [position]."""
+    return open_torch(_without_targets(what), asked)
+
+
+def _without_targets(what: Any) -> Any:
+    """Return a dataset, which holds its targets itself."""
     inputs, target = _apart(what)
     if target is not None:
         raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
-    return open_torch(inputs, asked)
+    return inputs
 
 
 def _apart(what: Any) -> tuple[Any, Any]:
@@ -140,11 +158,20 @@ def open(  # the name is the public promise
         Task | None,
         Parameter(f"{', '.join(TASKS[:-1])} or {TASKS[-1]}; guessed from the labels if not given.", kind=str | None),
     ] = None,
-    ids: str | ArrayLike | None = None,
+    ids: Annotated[
+        str | ArrayLike | None, Parameter("Column that holds the ids.", kind=str | None, option="id")
+    ] = None,
     split: str | None = None,
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side.", option="image-size")] = None,
     classes: Sequence[str] | None = None,
-    columns: str | Sequence[str] | None = None,
+    columns: Annotated[
+        str | Sequence[str] | None,
+        Parameter("Column to use, if not all are meant; may be given several times.", kind=list[str] | None),
+    ] = None,
+    drop: Annotated[
+        str | Sequence[str] | None,
+        Parameter("Column to leave out; may be given several times.", kind=list[str] | None),
+    ] = None,
     text: Annotated[
         str | Sequence[str] | None,
         Parameter("Column that holds the text; give it twice for a pair of texts.", kind=list[str] | None),
@@ -166,6 +193,9 @@ def open(  # the name is the public promise
     limit: Annotated[
         int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")
     ] = None,
+    like: Source | None = None,
+    encode: Encode | None = None,
+    cache: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> Source:
     """Open data of any kind as a Source.
@@ -174,8 +204,8 @@ def open(  # the name is the public promise
     ----------
     what
         A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), the path of a file or folder, `(X, y)` or `X` as
-        arrays, lists of strings or frames, a torch map-style dataset, an HF dataset, a pandas, polars or arrow table,
-        or a Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
+        arrays, lists of strings or frames, a torch dataset, an HF dataset, a pandas, polars or arrow table, or a
+        Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
         The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
         themselves. Several columns of true and false, or 0 and 1, are several labels per example (multilabel). If not
@@ -195,6 +225,8 @@ def open(  # the name is the public promise
         Class names that define the numbering of the labels, so that a test set matches the training set.
     columns
         The feature columns of a table, or the image column, if not all columns are meant.
+    drop
+        Columns of a table to leave out.
     text
         The column of a table that holds the text, or a pair of columns, whose texts are joined by a separator. If not
         given, a table whose only feature is a column of strings is text.
@@ -212,6 +244,15 @@ def open(  # the name is the public promise
         never meet an old result; for data too large to be read, True leaves that out and says so in `origin`.
     limit
         Use only this many examples: a stratified random sample that does not depend on the order of the data.
+    like
+        A Source to open these data like: with its class numbers, and with the encoding of its strings, dates and
+        missing values, which is otherwise fitted to the data themselves.
+    encode
+        A function from a batch to vectors: it gets a list of the items given, or what the source reads, and returns
+        one row of numbers per item. The items of a list may be of any kind.
+    cache
+        An empty directory for a streaming dataset, which is read once to disk; a temporary one, removed at the end,
+        if not given.
     name
         The name used in tables and reports.
 
@@ -250,15 +291,24 @@ def open(  # the name is the public promise
         split=split,
         size=size,
         classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
-        columns=columns,  # type: ignore[arg-type]
+        columns=columns or None,  # type: ignore[arg-type]
+        drop=drop or None,  # type: ignore[arg-type]
         text=text or None,  # type: ignore[arg-type]
         group=group,
         time=time,
         unreadable=unreadable,
         trust_names=trust_names,
+        like=_model(like),
+        cache=cache,
         name=name,
     )
+    if encode is not None:
+        return _limited(_encoded(what, asked, encode), limit)
+    if like is not None and asked.classes is None and like.classes:
+        asked = replace(asked, classes=like.classes)
     source = _opened(what, asked)
+    if like is not None:
+        source = source.as_in(like)
     if text and source.kind != "text":
         raise InputError(
             f"{of('text', 'wn.open')} names a column of a table; source {source.name!r} holds a {source.kind}."
@@ -266,11 +316,28 @@ def open(  # the name is the public promise
     return _limited(source, limit)
 
 
+def _encoded(what: Any, asked: OpenRequest, encode: Encode) -> Source:
+    """The vectors that a function makes of items in a list, or of any data that can be opened."""
+    if not takes_a_batch(encode):
+        raise InputError(f"{of('encode', 'wn.open')} must be a function from a batch to vectors; got {encode!r:.80}.")
+    inputs, target = _apart(what)
+    if isinstance(inputs, list):
+        return open_items(inputs, target, asked, encode)
+    return encoded_source(_opened(what, asked), encode)
+
+
 def _limited(source: Source, limit: int | None) -> Source:
     """Return at most `limit` examples of a source."""
     if limit is None:
         return source
-    return sample(source, checks.integer("limit", "wn.open", limit, low=2))
+    return sample(source, checks.integer("limit", "wn.open", limit, low=2)).refitted()
+
+
+def _model(like: Any) -> Source | None:
+    """Return the source that data are opened like, or raise."""
+    if like is not None and not isinstance(like, Source):
+        raise InputError(f"{of('like', 'wn.open')} must be a Source; got {type(like).__name__}.")
+    return like
 
 
 def _opened(what: Any, asked: OpenRequest) -> Source:
@@ -287,7 +354,7 @@ def _opened(what: Any, asked: OpenRequest) -> Source:
 
 def _again(source: Source, asked: OpenRequest) -> Source:
     without_splits(asked.split, f"source {source.name!r}")
-    asked.refuse("labels", "task", "ids", "size", "columns", "text", of="a Source, which is open already")
+    asked.refuse("labels", "task", "ids", "size", "columns", "drop", "text", of="a Source, which is open already")
     return renamed(source, asked)
 
 

@@ -18,7 +18,9 @@ __all__ = ["Data", "MoreData", "TestData", "as_source", "named_values", "opened_
 SHARED = (
     "labels",
     "task",
+    "ids",
     "columns",
+    "drop",
     "text",
     "group",
     "time",
@@ -89,10 +91,11 @@ def _like(asked: VerbRequest) -> dict[str, Any]:
     """Return the keywords that open more data of the same kind."""
     how = {key: value for key, value in asked.opening.items() if key in SHARED}
     columns = isinstance(asked.source.origin.get("labels"), list)  # several, by name
-    for word in ("labels", "group", "time"):  # arrays in memory belong to the training data only
+    for word in ("labels", "ids", "group", "time"):  # arrays in memory belong to the training data only
         if not isinstance(how.get(word), str | None) and not (word == "labels" and columns):
             del how[word]
-    return {**how, "classes": asked.source.classes or None}
+    like = {"like": asked.source} if asked.source.kind == "table" else {}
+    return {**how, **like, "classes": asked.source.classes or None}
 
 
 def named_values(option: str, texts: list[str] | None) -> dict[str, str] | None:

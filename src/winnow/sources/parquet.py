@@ -2,8 +2,8 @@
 
 Columns of numbers make a table; one column of encoded images (the HF hub's layout) makes images; a column of strings
 makes text. Opening reads only footers, the label column and the id column: a million rows open in about a second. Text
-is read once, because its lengths decide that of the rows. Features are checked for missing values when they are read.
-A table under `HELD` bytes is kept in memory after the first read.
+is read once, because its lengths decide that of the rows, and so is a table that must be encoded. Numbers are checked
+for missing values when they are read. A table under `HELD` bytes is kept in memory after the first read.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from . import tables
 from .assembly import OpenRequest, Pieces, assemble
+from .column_values import feature_names, vector_widths
 from .encoded_images import EncodedImages, class_names_in, image_column
 from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
+from .raw_table import raw_pieces
 from .row_groups import Shards, opened, shards_of
 from .seals import FileStamps
-from .splits import choose, split_named, without_splits
+from .splits import split_files
 from .texts import text_pieces
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ENDINGS", "files_of", "open_parquet"]
+__all__ = ["ENDINGS", "open_parquet"]
 
 ENDINGS = (".parquet", ".pq")
 HELD = 512 << 20  # bytes: a table smaller than this stays in memory once read
@@ -43,7 +45,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     """Make a Source over a parquet file or a directory of shards."""
     name = asked.named(path)
     owner = f"source {name!r}"
-    files, split = files_of(path, asked, owner)
+    files, split = split_files(path, ENDINGS, asked.split, owner)
     schema = _schema(files, owner)
     shards = shards_of(files, schema.names)
     if len(shards) == 0:
@@ -74,20 +76,30 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         origin["text"] = list(spoken)
         cells = TextCells(replace(shards, columns=spoken), owner)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(shards), owner, (shards.files, spoken))))
+    if picture is None and tables.must_be_encoded(schema, layout, asked, shards.nulls):
+        raw_cells = ShardCells(replace(shards, columns=layout.features))
+        return assemble(
+            asked, name, Pieces(**found, **raw_pieces(raw_cells, len(shards), layout.features, owner, asked.encoding))
+        )
     if picture is None:
-        return _numbers(shards, tables.numeric(schema, layout, owner), found, asked, name)
+        return _numbers(shards, schema, tables.numeric(schema, layout, owner), found, asked, name)
     ignored = [column for column in layout.features if column != picture]
     if ignored:
         origin["ignored_columns"] = ignored
     return _images(shards, picture, found, asked, name)
 
 
-def _numbers(shards: Shards, features: tuple[str, ...], found: dict[str, Any], asked: OpenRequest, name: str) -> Source:
-    reader = NumericRows(replace(shards, columns=features), f"source {name!r}")
+def _numbers(
+    shards: Shards, schema: pa.Schema, features: tuple[str, ...], found: dict[str, Any], asked: OpenRequest, name: str
+) -> Source:
+    first = replace(shards, columns=features)
+    widths = vector_widths(schema, features, lambda column: next(first.stream()).column(column))
+    columns = feature_names(widths, features)
+    reader = NumericRows(first, f"source {name!r}", tuple(widths.items()))
     return assemble(
         asked,
         name,
-        Pieces(**found, read=reader, content=reader.content, shape=(len(features),), kind="table", columns=features),
+        Pieces(**found, read=reader, content=reader.content, shape=(len(columns),), kind="table", columns=columns),
     )
 
 
@@ -123,33 +135,6 @@ def _few_at_a_time(images: EncodedImages) -> Iterator[tuple[Name, bytes | Path]]
             yield images.shards.named(row), item
         break
     yield from images.named_items()
-
-
-def files_of(path: Path, asked: OpenRequest, owner: str) -> tuple[list[str], str | None]:
-    """Return the files to read, in the order of their names, and their split."""
-    if path.is_file():
-        without_splits(asked.split, owner)
-        return [str(path.resolve())], None
-    found = sorted(
-        item
-        for item in path.rglob("*")
-        if item.suffix.lower() in ENDINGS and not item.name.startswith((".", "_")) and item.is_file()
-    )
-    by_split: dict[str | None, list[str]] = {}
-    for item in found:
-        inside = item.relative_to(path).parts
-        split = next((word for part in reversed(inside) if (word := split_named(part))), None)
-        by_split.setdefault(split, []).append(str(item.resolve()))
-    if list(by_split) == [None]:
-        without_splits(asked.split, owner)
-        return by_split[None], None
-    if None in by_split:
-        raise DataError(
-            f"{owner} has files with and without a split in their name, such as {Path(by_split[None][0]).name}; "
-            "name each train-*, test-* or validation-*, or open one file."
-        )
-    split = choose([word for word in by_split if word], asked.split, owner)
-    return by_split[split], split
 
 
 def _schema(files: list[str], owner: str) -> pa.Schema:
@@ -205,34 +190,61 @@ class TextCells:
 
 
 @dataclass(frozen=True, eq=False)
+class ShardCells:
+    """Reads raw cells."""
+
+    shards: Shards
+
+    def __call__(self, positions: NDArray[np.int64]) -> pa.Table:
+        """Return the rows at these positions."""
+        import pyarrow as pa
+
+        asked = np.asarray(positions, dtype=np.int64)
+        pieces = list(self.shards.pieces(asked))
+        if not pieces:
+            return next(self.shards.stream()).slice(0, 0)
+        order = np.argsort(np.concatenate([where for where, _ in pieces]), kind="stable")
+        return pa.concat_tables([table for _, table in pieces]).combine_chunks().take(order)
+
+
+@dataclass(frozen=True, eq=False)
 class NumericRows:
     """Reads rows of numbers; a small table is kept in memory after the first read."""
 
     shards: Shards
     owner: str
+    widths: tuple[tuple[str, int], ...] = ()  # of columns that hold vectors
+
+    @property
+    def width(self) -> int:
+        """The number of numbers per row."""
+        return len(self.shards.columns) + sum(width - 1 for _, width in self.widths)
+
+    def _matrix(self, table: pa.Table) -> NDArray[np.float32]:
+        return tables.matrix(table, self.shards.columns, self.owner, dict(self.widths))
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         asked = np.asarray(positions, dtype=np.int64)
-        width = len(self.shards.columns)
+        width = self.width
         if len(self.shards) * width * 4 < HELD:
             whole = _whole.get((self.shards.files, self.shards.columns), self._everything)
             return np.asarray(whole[asked])
         out = np.empty((asked.size, width), dtype=np.float32)
         for where, table in self.shards.pieces(asked):
-            out[where] = tables.matrix(table, self.shards.columns, self.owner)
+            out[where] = self._matrix(table)
         return out
 
     def _everything(self) -> NDArray[np.float32]:
-        out = np.empty((len(self.shards), len(self.shards.columns)), dtype=np.float32)
+        out = np.empty((len(self.shards), self.width), dtype=np.float32)
         start = 0
         for table in self.shards.stream():
-            out[start : start + table.num_rows] = tables.matrix(table, self.shards.columns, self.owner)
+            out[start : start + table.num_rows] = self._matrix(table)
             start += table.num_rows
         return out
 
     def content(self) -> Iterator[bytes]:
         """Yield the float32 bytes of every row, in order."""
         for table in self.shards.stream():
-            for row in tables.matrix(table, self.shards.columns, self.owner):
+            for row in self._matrix(table):
                 yield row.tobytes()

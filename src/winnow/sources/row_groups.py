@@ -84,6 +84,19 @@ class Shards:
             else:
                 yield where, _guarded(self._path(group), self._held(group).take, local)
 
+    def nulls(self, column: str) -> int:
+        """The number of missing values of a column, as far as the footers say."""
+        total = 0
+        for file in self.files:
+            metadata = opened(*file).metadata
+            places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+            if column not in places:
+                continue
+            for group in range(metadata.num_row_groups):
+                found = metadata.row_group(group).column(places[column]).statistics
+                total += found.null_count if found is not None and found.has_null_count else 0
+        return total
+
     def stream(self) -> Iterator[pa.Table]:
         """Yield all rows in order, a few thousand at a time."""
         for group in range(self.file_of.size):

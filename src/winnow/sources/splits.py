@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from ..core.errors import NotFoundError
+from ..core.errors import DataError, NotFoundError
 
-__all__ = ["choose", "split_named", "without_splits"]
+__all__ = ["choose", "split_files", "split_named", "without_splits"]
 
 _WORDS = {
     "train": "train",
@@ -50,6 +51,45 @@ def choose(available: Iterable[str], asked: str | None, owner: str) -> str:
     if canonical == "test" and "validation" in known:
         return "validation"
     raise NotFoundError(f"{owner} has no split {wanted!r}; it has {', '.join(map(repr, sorted(known)))}.")
+
+
+def split_files(path: Path, endings: tuple[str, ...], asked: str | None, owner: str) -> tuple[list[str], str | None]:
+    """Return the shards to read, in the order of their names, and their split.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder of shards at any depth.
+    endings
+        How their names end.
+    asked
+        The split that was asked for.
+    owner
+        Their owner, named in messages.
+    """
+    if path.is_file():
+        without_splits(asked, owner)
+        return [str(path.resolve())], None
+    found = sorted(
+        item
+        for item in path.rglob("*")
+        if item.suffix.lower() in endings and not item.name.startswith((".", "_")) and item.is_file()
+    )
+    by_split: dict[str | None, list[str]] = {}
+    for item in found:
+        inside = item.relative_to(path).parts
+        split = next((word for part in reversed(inside) if (word := split_named(part))), None)
+        by_split.setdefault(split, []).append(str(item.resolve()))
+    if list(by_split) == [None]:
+        without_splits(asked, owner)
+        return by_split[None], None
+    if None in by_split:
+        raise DataError(
+            f"{owner} has files with and without a split in their name, such as {Path(by_split[None][0]).name}; "
+            "name each train-*, test-* or validation-*, or open one file."
+        )
+    split = choose([word for word in by_split if word], asked, owner)
+    return by_split[split], split
 
 
 def without_splits(asked: str | None, owner: str) -> None:

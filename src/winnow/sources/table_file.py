@@ -17,7 +17,7 @@ from ..core.errors import DataError, reason
 from . import tables
 from .assembly import OpenRequest
 from .frames import from_table
-from .memory import Reloaded, stamp_of
+from .memory import Reloaded, ReloadedCells, stamp_of
 from .splits import choose, split_named, without_splits
 
 if TYPE_CHECKING:
@@ -58,17 +58,21 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
     where = str(file.resolve())
     stamps = ((where, stamp_of(where)),)
 
-    def reader(form: str, columns: tuple[str, ...], values: NDArray[Any]) -> Reloaded:
-        return Reloaded(load_columns, (where, form, columns), stamps).primed(values)
+    def reader(form: str, columns: tuple[str, ...], values: Any) -> Reloaded:
+        made = ReloadedCells if form == "cells" else Reloaded
+        return made(load_columns, (where, form, columns), stamps).primed(values)
 
     origin: dict[str, Any] = {"adapter": adapter, "path": str(file), "reader": reader}
     return from_table(table, None, asked, name, origin | ({"split": split} if split else {}))
 
 
-def load_columns(path: str, form: str, columns: tuple[str, ...]) -> NDArray[Any]:
-    """Read columns of a file that was opened before, possibly in another process, as a `matrix` or as `strings`."""
+def load_columns(path: str, form: str, columns: tuple[str, ...]) -> Any:
+    """Read columns of a file that was opened before, possibly in another process: a `matrix`, `strings` or `cells`."""
+    found = read_table(Path(path))
+    if form == "cells":
+        return found.select(columns)
     made: dict[str, Callable[..., NDArray[Any]]] = {"matrix": tables.matrix, "strings": tables.strings}
-    return made[form](read_table(Path(path)), columns, f"source {Path(path).name!r}")
+    return made[form](found, columns, f"source {Path(path).name!r}")
 
 
 def read_table(path: Path) -> pa.Table:

@@ -1,10 +1,11 @@
 """Tables: which column is the label, which the id, which are features; shared by frames, CSV, JSONL, parquet and HF.
 
-Features are numbers or booleans and become one float32 row per example, or they are text: the columns named by
-`text=`, or a single column of strings beside the label. The label column is the one named by
-`labels=`, or the only one called label, labels, target, y or class (in any case); several columns of true and false,
-or of 0 and 1, named by `labels=` are several labels per example. A column called `id` gives the ids
-and is not a feature: a row number would leak the order of the file into the model.
+Features are numbers, booleans or vectors (lists of numbers) and become one float32 row per example; or they are text:
+the columns named by `text=`, or a single column of strings beside the label. A table with strings, dates or missing
+values beside others is encoded (`raw_table`). The label column is the one named by `labels=`, or the only one called
+label, labels, target, y or class (in any case); several columns of true and false, or of 0 and 1, named by `labels=`
+are several labels per example. A column called `id` gives the ids and is not a feature: a row number would leak the
+order of the file into the model.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ..core.errors import DataError, InputError, UnknownNameError
 from ..core.parameter_names import of
 from .assembly import OpenRequest
+from .column_values import holds_strings, is_number, is_vector, numbers, vectors
 from .group_and_time import named_beside
 from .texts import joined
 
@@ -30,6 +32,7 @@ __all__ = [
     "ColumnLayout",
     "lay_out",
     "matrix",
+    "must_be_encoded",
     "raw_values",
     "strings",
     "target_pieces",
@@ -84,14 +87,25 @@ def lay_out(schema: pa.Schema, asked: OpenRequest, owner: str, *, labelled: bool
     identity = asked.id_column
     if identity is not None:
         _known(identity, names, "ids", owner)
-    elif asked.ids is None and "id" in names and label != "id" and "id" not in (asked.columns or ()):
+    elif (
+        asked.ids is None
+        and "id" in names
+        and label != "id"
+        and "id" not in (*(asked.columns or ()), *(asked.drop or ()))
+    ):
         identity = "id"
-    for name in asked.columns or ():
-        _known(name, names, "columns", owner)
+    for option, words in (("columns", asked.columns), ("drop", asked.drop)):
+        for name in words or ():
+            _known(name, names, option, owner)
     beside = named_beside(asked, names, owner, label)
-    apart = {label, identity, *several, *beside.values()}
-    usual = asked.columns or [name for name in names if not name.startswith(OWN)]
-    features = tuple(name for name in usual if name not in apart)
+    apart = {label, *several, *beside.values()}
+    for name in asked.drop or ():
+        if name in (*apart, *(asked.columns or ()), *(asked.text or ())) or name == asked.id_column:
+            raise InputError(f"{of('drop', 'wn.open')} must not name a column that is used; got {name!r}.")
+    unused = {*apart, identity, *(asked.drop or ())}
+    usual = [name for name in names if not name.startswith(OWN)]
+    wanted = _columns_like(asked, names, owner) or asked.columns or usual
+    features = tuple(name for name in wanted if name not in unused)
     return ColumnLayout(features, label, identity, asked.id_column is not None, several, beside)
 
 
@@ -101,7 +115,8 @@ def label_column(names: Sequence[str], asked: OpenRequest, owner: str) -> str | 
         return _known(asked.label_column, names, "labels", owner)
     if asked.task == "unlabelled":
         return None
-    found = [name for name in names if name.lower() in LABEL_NAMES and name not in (asked.columns or ())]
+    other = (*(asked.columns or ()), *(asked.drop or ()))
+    found = [name for name in names if name.lower() in LABEL_NAMES and name not in other]
     if len(found) > 1:
         raise InputError(
             f"{owner} has {len(found)} columns that may be the label ({', '.join(map(repr, found))}); "
@@ -121,34 +136,83 @@ def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
     return name
 
 
-def numeric(schema: pa.Schema, layout: ColumnLayout, owner: str) -> tuple[str, ...]:
-    """Return the feature columns; raise an error that names those that are not numbers."""
-    import pyarrow.types as kinds
+def _columns_like(asked: OpenRequest, names: Sequence[str], owner: str) -> tuple[str, ...] | None:
+    """The raw columns of the source whose encoding is to be used."""
+    if asked.encoding is None:
+        return None
+    absent = [name for name in asked.encoding.names if name not in names]
+    if absent:
+        raise DataError(f"{owner} has no column {absent[0]!r}, which the training data has.")
+    return asked.encoding.names
 
-    wrong = []
-    for name in layout.features:
-        kind = schema.field(name).type
-        usable = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
-        if not any(test(kind) for test in usable):
-            wrong.append(f"{name!r} ({kind})")
+
+def must_be_encoded(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, holes: Callable[[str], int]) -> bool:
+    """Whether a table must be encoded: it has columns that are not numbers, or missing values.
+
+    Parameters
+    ----------
+    schema
+        The arrow schema.
+    layout
+        The roles of the columns.
+    asked
+        The options of `wn.open`: a table opened like another one is encoded if that one is.
+    holes
+        Returns the number of missing values of a column.
+    """
+    if asked.like is not None and asked.like.kind == "table":
+        return asked.encoding is not None
+    kinds = [(name, schema.field(name).type) for name in layout.features]
+    return any(not (is_number(kind) or is_vector(kind)) or (is_number(kind) and holes(name)) for name, kind in kinds)
+
+
+def numeric(schema: pa.Schema, layout: ColumnLayout, owner: str) -> tuple[str, ...]:
+    """Return the feature columns of a table of numbers; raise an error that names those that are not."""
+    wrong = [
+        f"{name!r} ({kind})"
+        for name in layout.features
+        if not (is_number(kind := schema.field(name).type) or is_vector(kind))
+    ]
     if wrong:
-        shown = ", ".join(wrong[:NAMED]) + (f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
         raise DataError(
-            f"{owner} has feature columns that are not numbers: {shown}; encode them, name the columns to use with "
-            "columns= and the target with labels=, or name a column of text with text=."
+            f"{owner} has feature columns that are not numbers: {_few(wrong)}; the training data has numbers there."
         )
     if not layout.features:
         raise DataError(f"{owner} has no feature columns besides its label and id.")
     return layout.features
 
 
+def usable(schema: pa.Schema, names: Sequence[str], owner: str) -> None:
+    """Raise an error that names columns which cannot be made features."""
+    import pyarrow.types as kinds
+
+    wrong = []
+    for name in names:
+        kind = schema.field(name).type
+        inner = kind.value_type if kinds.is_dictionary(kind) else kind
+        tests = (is_number, is_vector, holds_strings, kinds.is_temporal, kinds.is_null)
+        if kinds.is_interval(inner) or not any(test(inner) for test in tests):
+            wrong.append(f"{name!r} ({kind})")
+    if wrong:
+        raise DataError(
+            f"{owner} has columns that are neither numbers, strings, dates nor lists of numbers: {_few(wrong)}; leave "
+            "them out with drop=, or name the columns to use with columns=."
+        )
+
+
+def _few(wrong: Sequence[str]) -> str:
+    return ", ".join(wrong[:NAMED]) + (f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else "")
+
+
 def text_columns(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, owner: str) -> tuple[str, ...]:
     """Return the columns of text: those named, or the only feature if it holds strings; none for a table of numbers."""
     import pyarrow.types as kinds
 
+    if asked.encoding is not None:
+        return ()
     if asked.text is None:
         only = layout.features if len(layout.features) == 1 else ()
-        return only if only and _holds_strings(schema.field(only[0]).type) else ()
+        return only if only and holds_strings(schema.field(only[0]).type) else ()
     if asked.columns is not None:
         raise InputError(
             f"{of('columns', 'wn.open')} and {of('text', 'wn.open')} cannot be given together; the text is all that "
@@ -157,17 +221,11 @@ def text_columns(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, ow
     for name in asked.text:
         kind = schema.field(_known(name, schema.names, "text", owner)).type
         kind = kind.value_type if kinds.is_dictionary(kind) else kind
-        if not _holds_strings(kind):
+        if not holds_strings(kind):
             raise DataError(f"column {name!r} of {owner} must hold strings to be read as text; it holds {kind}.")
         if name == layout.label:
             raise InputError(f"{of('text', 'wn.open')} must not be the label column of {owner}; got {name!r}.")
     return asked.text
-
-
-def _holds_strings(kind: pa.DataType) -> bool:
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
 
 def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
@@ -182,35 +240,49 @@ def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.o
     return out
 
 
-def matrix(table: pa.Table, features: Sequence[str], owner: str) -> NDArray[np.float32]:
-    """Return the features as float32 rows; missing, infinite and too large values raise an error per column."""
-    out = np.empty((table.num_rows, len(features)), dtype=np.float32)
-    for place, name in enumerate(features):
-        column = table.column(name)
-        bad = column.null_count
-        if not bad:
-            with np.errstate(over="ignore"):
-                out[:, place] = _numbers(column)
-            bad = int((~np.isfinite(out[:, place])).sum())
+def matrix(
+    table: pa.Table, features: Sequence[str], owner: str, widths: Mapping[str, int] | None = None
+) -> NDArray[np.float32]:
+    """Return the features as float32 rows; missing, infinite and too large values raise an error per column.
+
+    Parameters
+    ----------
+    table
+        The cells.
+    features
+        Columns of numbers or vectors.
+    owner
+        Their owner, named in messages.
+    widths
+        How long vectors are, by column; if not given, as long as the first of each.
+    """
+    parts = [
+        vectors(table.column(name), name, owner, (widths or {}).get(name))
+        if is_vector(table.schema.field(name).type)
+        else None
+        for name in features
+    ]
+    out = np.empty((table.num_rows, sum(1 if part is None else part.shape[1] for part in parts)), dtype=np.float32)
+    place = 0
+    for name, part in zip(features, parts, strict=True):
+        width = 1 if part is None else part.shape[1]
+        bad = 0
+        if part is not None:
+            out[:, place : place + width] = part
+        else:
+            column = table.column(name)
+            bad = column.null_count
+            if not bad:
+                with np.errstate(over="ignore"):
+                    out[:, place] = numbers(column)
+        bad = bad or int((~np.isfinite(out[:, place : place + width])).sum())
         if bad:
             raise DataError(
                 f"column {name!r} of {owner} has {bad} values that are missing, NaN, infinite or too "
                 "large for float32; fill or drop them."
             )
+        place += width
     return out
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:
-    """A column of numbers without nulls; arrow's `to_numpy` would import pandas, which takes seconds."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    truth = kinds.is_boolean(column.type)
-    if truth or kinds.is_decimal(column.type):
-        column = column.cast(pa.uint8() if truth else pa.float64())
-    parts = [np.from_dlpack(chunk) for chunk in column.chunks if len(chunk)]
-    values = np.concatenate(parts) if len(parts) != 1 else parts[0]
-    return values.astype(bool) if truth else values
 
 
 def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
@@ -221,7 +293,7 @@ def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
         column = column.cast(column.type.value_type)
     plain = kinds.is_integer(column.type) or kinds.is_floating(column.type) or kinds.is_boolean(column.type)
     if (plain or kinds.is_decimal(column.type)) and not column.null_count:
-        return _numbers(column)
+        return numbers(column)
     out = np.empty(len(column), dtype=object)
     for place, value in enumerate(column.to_pylist()):  # one by one, because a value may be a list
         out[place] = value
@@ -269,7 +341,7 @@ def unique_ids(column: pa.ChunkedArray, layout: ColumnLayout, owner: str) -> Non
     import pyarrow.types as kinds
 
     name, kind = layout.identity, column.type
-    if not (_holds_strings(kind) or kinds.is_integer(kind)):
+    if not (holds_strings(kind) or kinds.is_integer(kind)):
         raise DataError(f"id column {name!r} of {owner} must hold whole numbers or text; it holds {kind}.")
     missing = column.null_count
     repeated = len(column) - missing - compute.count_distinct(column).as_py()

@@ -1,4 +1,5 @@
-"""Torch map-style datasets: anything with `len()` and `[position]` that returns an input, or an input and a target.
+"""Torch map-style datasets: anything with `len()` and `[position]` that returns an input, an input and a target, or a
+dictionary with both.
 
 Positions are the ids: a dataset may augment, so an example may not have the same content twice. Targets come from
 `.targets`, `.labels` or `.tensors` if these agree with the first item and there is no target transform; otherwise from
@@ -20,9 +21,10 @@ from ..core.errors import DataError, InputError
 from ..core.progress import track
 from .arrays import canonical, raw_targets, to_numpy
 from .assembly import OpenRequest, Pieces, assemble
-from .images import from_pillow
+from .item_form import ItemForm, item_form, number_of
 from .label_rows import listed_labels
 from .splits import without_splits
+from .texts import text_pieces
 
 __all__ = ["is_map_style", "open_torch"]
 
@@ -46,31 +48,37 @@ def open_torch(dataset: Any, asked: OpenRequest) -> Source:
             "which cannot be indexed."
         )
     without_splits(asked.split, owner)
-    asked.refuse("columns", of="torch datasets")
     count = len(dataset)
     if count == 0:
         raise DataError(f"{owner} is empty.")
-    first = _input(dataset[0], 0, owner)
-    kind = canonical(first[None], owner)[1]
-    shape = canonical(first[None], owner)[0].shape[1:]
-    raw, found = _targets(dataset, count, asked, owner)
+    item = dataset[0]
+    form = item_form(item, asked, owner)
+    first, target = form.pair(item, 0, owner)
+    raw, found = _targets(dataset, count, form, target, asked, owner)
     names = getattr(dataset, "classes", None)
     usable = isinstance(names, (list, tuple)) and all(isinstance(item, str) for item in names)
+    origin = {"dataset": type(dataset).__name__, "labels": found}
+    if form.input is not None:
+        origin["input"] = form.input
+    if isinstance(first, str):
+        inputs = text_pieces(TextItems(dataset, form, owner), count, owner)
+    else:
+        looks = LOOKS if asked.trust_names else None
+        row, kind = canonical(form.array(item, 0, owner)[None], owner)
+        reader = Items(dataset, row.shape[1:], owner, form)
+        inputs = {"read": reader, "shape": reader.shape, "kind": kind, "seal": Seal(reader, count, looks)}
     return assemble(
         asked,
         name,
         Pieces(
             adapter="torch",
-            read=Items(dataset, shape, owner),
             count=count,
-            shape=shape,
-            kind=kind,
             target=raw,
             class_names=tuple(names) if usable and names and _fits(raw, len(names)) else (),
             own_ids=np.arange(count),
             ids_from="positions",
-            origin={"dataset": type(dataset).__name__, "labels": found},
-            seal=Seal(Items(dataset, shape, owner), count, LOOKS if asked.trust_names else None),
+            origin=origin,
+            **inputs,
         ),
     )
 
@@ -84,55 +92,26 @@ def _fits(raw: NDArray[Any] | None, classes: int) -> bool:
     )
 
 
-def _pair(item: Any) -> tuple[Any, Any]:
-    """Return input and target of one item; None if there is no target."""
-    if isinstance(item, (tuple, list)):
-        return item[0], item[1] if len(item) > 1 else None
-    return item, None
-
-
-def _input(item: Any, position: int, owner: str) -> NDArray[Any]:
-    value = _pair(item)[0]
-    if isinstance(value, dict):
-        raise InputError(
-            f"{owner} returns dictionaries ({', '.join(map(str, list(value)[:4]))}); winnow reads "
-            "datasets that return an input, or an input and a target."
-        )
-    if hasattr(value, "convert") and hasattr(value, "mode"):
-        return from_pillow(value, f"{position} of {owner}")
-    array = to_numpy(value, f"item {position}", owner)
-    if array.dtype.kind not in "biuf":
-        raise InputError(
-            f"item {position} of {owner} must be an array of numbers or an image; got {type(value).__name__}."
-        )
-    return array
-
-
-def _targets(dataset: Any, count: int, asked: OpenRequest, owner: str) -> tuple[NDArray[Any] | None, str | None]:
+def _targets(
+    dataset: Any, count: int, form: ItemForm, first: Any, asked: OpenRequest, owner: str
+) -> tuple[NDArray[Any] | None, str | None]:
     """Return the raw targets and where they were found."""
     if asked.task == "unlabelled":
         return None, None
     if asked.labels is not None and not isinstance(asked.labels, str):
         return raw_targets(asked.labels, owner), "given"
-    if isinstance(asked.labels, str):
+    if isinstance(asked.labels, str) and form.input is None:
         if getattr(dataset, asked.labels, None) is None:
             raise InputError(f"labels of wn.open must be an attribute of {owner}; it has no {asked.labels!r}.")
         return raw_targets(getattr(dataset, asked.labels), owner), asked.labels
-    first = _pair(dataset[0])[1]
     if first is None:
         return None, None
     for word, known in _attributes(dataset):
-        if len(known) == count and known.ndim <= 2 and np.array_equal(known[0], _scalar(first)):
+        if len(known) == count and known.ndim <= 2 and np.array_equal(known[0], number_of(first)):
             return known, word
-    passed = [_pair(dataset[i])[1] for i in track(range(count), "reading targets")]
+    passed = [form.pair(dataset[place], place, owner)[1] for place in track(range(count), "reading targets")]
     lists = listed_labels(passed)
-    return np.array([_scalar(item) for item in passed]) if lists is None else lists, "items"
-
-
-def _scalar(value: Any) -> Any:
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().numpy()
-    return value.item() if getattr(value, "ndim", None) == 0 else value
+    return np.array([number_of(item) for item in passed]) if lists is None else lists, form.target or "items"
 
 
 def _attributes(dataset: Any) -> list[tuple[str, NDArray[Any]]]:
@@ -163,12 +142,13 @@ class Items:
     dataset: Any
     shape: tuple[int, ...]
     owner: str
+    form: ItemForm
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the inputs at these positions."""
         rows = []
         for position in positions.tolist():
-            row = canonical(_input(self.dataset[position], position, self.owner)[None], self.owner)[0][0]
+            row = canonical(self.form.array(self.dataset[position], position, self.owner)[None], self.owner)[0][0]
             if row.shape != self.shape:
                 raise DataError(
                     f"items of {self.owner} must have the same shape; item {position} has {row.shape}, the first one "
@@ -176,8 +156,29 @@ class Items:
                 )
             rows.append(row)
         if not rows:
-            return canonical(_input(self.dataset[0], 0, self.owner)[None], self.owner)[0][:0]
+            return canonical(self.form.array(self.dataset[0], 0, self.owner)[None], self.owner)[0][:0]
         return np.stack(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class TextItems:
+    """Reads the strings of items."""
+
+    dataset: Any
+    form: ItemForm
+    owner: str
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Return the strings at these positions."""
+        out = np.empty(len(positions), dtype=object)
+        for place, position in enumerate(positions.tolist()):
+            out[place] = self.form.pair(self.dataset[position], position, self.owner)[0]
+            if not isinstance(out[place], str):
+                raise DataError(
+                    f"items of {self.owner} must all be strings, as the first is; item {position} is a "
+                    f"{type(out[place]).__name__}."
+                )
+        return out
 
 
 @dataclass(frozen=True, eq=False)
