@@ -50,7 +50,7 @@ from ..models.identity import is_estimator
 from ..training import Recipe
 from ..training.estimators import check as check_estimator
 from ..training.recipe import recipe_of
-from .evaluate import network_of
+from .evaluate import learned
 from .loss_limit import PairedLoss
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exam, trainable
@@ -129,16 +129,15 @@ def smallest_within(
     checks.number("largest", OWNER, largest, low=0, high=1, open_low=True, open_high=True)
     checks.number("smallest", OWNER, smallest, low=0, high=largest, open_low=True)
     checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
-    network = model
     if is_estimator(model):
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False, owner=OWNER)
-    else:
-        network = network_of(source, model)
+    how = recipe_of(OWNER, recipe)
+    seen, exams, network = learned(OWNER, source, {"validation": measured_on}, model, how)
     protocol = Protocol(
-        source,
-        (measured_on,),
+        seen,
+        (exams["validation"],),
         network,
-        recipe_of(OWNER, recipe),
+        how,
         float(match_iterations),
         seed,
         "search",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import torch
 
 from ..artefacts import Signals, Source, record
 from ..core import checks, registry
@@ -24,7 +25,9 @@ from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
 from ..models import build, choose
+from ..models.frozen import Frozen
 from ..models.identity import Model, is_estimator
+from ..models.representation import representation
 from ..sources.openable import Data
 from ..training import hold
 from ..training.estimators import check as check_estimator
@@ -32,7 +35,8 @@ from ..training.recipe import How
 from .embed import embed
 from .embedded_source import embedded_source
 from .ensemble import memberships
-from .observation import Observation
+from .frozen_features import featured
+from .observation import Observation, new_network
 from .observed_trainings import observed
 
 __all__ = ["FILE", "Mode", "Want", "observe", "observe_run"]
@@ -67,7 +71,7 @@ Groups = Annotated[
     ),
 ]
 Layer = Annotated[
-    str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
+    str | None, Parameter("Layer to take embeddings from; what enters the classification head if not given.")
 ]
 Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
 FILE = "signals.safetensors"
@@ -101,7 +105,8 @@ def observe(
         The examples: a Source, or anything that `wn.open` takes.
     model
         Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
-        function that returns one; for `oof` alone, also a scikit-learn estimator.
+        function that returns one; `wn.models.FineTune` to start from weights, or `wn.models.Frozen` to train a linear
+        head on fixed features; for `oof` alone, also a scikit-learn estimator.
     recipe
         How to train.
     seeds
@@ -120,7 +125,7 @@ def observe(
     ensemble
         Number of models on random 70 % subsets, a multiple of ten.
     layer
-        Layer to take embeddings from; the input of the last linear layer if not given.
+        Layer to take embeddings from; what enters the classification head if not given, as for `wn.embed`.
     folds
         Number of folds of the signal `oof`, each predicted by a network trained on the others.
     groups
@@ -162,9 +167,17 @@ def observe(
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
     seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
+    if isinstance(model, Frozen):
+        if embeddings is not None:
+            raise InputError("embeddings of observe cannot be given with a Frozen model, which computes its own.")
+        seen = featured("observe", source, {}, model, asked.recipe)[0]
+        changed: dict[str, Any] = {"model": "linear"}
+        asked = dataclasses.replace(asked, **changed)
     what = _observation(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
+    if isinstance(model, Frozen):
+        settings["model"] = model.describe()
     inputs: dict[str, Any] = {"source": source.provenance}
     if embeddings is not None:
         settings["embeddings"] = seen.fingerprint
@@ -174,8 +187,18 @@ def observe(
         held = hold(seen)
         key = [seen.fingerprint, settings]
         found = observed(held, what, numbers, run, runner, key, None if groups is None else np.asarray(groups))
+    if "embeddings" in found:
+        settings["taken"] = _taken(seen, what)
     provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
+
+
+def _taken(source: Source, what: Observation) -> dict[str, Any]:
+    """Return which numbers of the network are the embeddings."""
+    dtype = torch.int64 if source.kind == "text" else torch.float32
+    return representation(
+        new_network(source, what, "taken"), torch.zeros(2, *source.shape, dtype=dtype), what.layer
+    ).about()
 
 
 def _check_estimator(source: Source, model: Any, words: tuple[str, ...]) -> None:
