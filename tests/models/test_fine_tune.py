@@ -156,12 +156,10 @@ def test_the_same_network_with_other_weights_is_another_model(tmp_path: Path) ->
     assert describe(pickle.loads(pickle.dumps(one))) == describe(one)
 
 
-def test_observe_and_prune_take_it_with_workers(tmp_path: Path) -> None:
+def test_prune_takes_it() -> None:
     source = wn.open("digits", limit=120)
     tuned = FineTune(build("mlp", classes=10, shape=source.shape, seed=1), freeze="linear1")
     short = Recipe(epochs=2)
-    one, two = (wn.observe(source, tuned, short, seeds=2, engine=wn.Local(workers=n)) for n in (1, 2))
-    assert one.array("margins").tobytes() == two.array("margins").tobytes()
     subset = wn.prune(source, 0.5, model=tuned, recipe=short, veto=1, engine=ONE)
     assert len(subset) == 60
     assert subset.certificate["veto"]["pairs"] == 1

@@ -90,13 +90,6 @@ def test_a_tiny_transformer_is_fine_tuned_from_its_folder(tmp_path: Path) -> Non
     assert trained == ["transformer.classifier.weight", "transformer.classifier.bias"]
 
 
-def test_workers_change_no_bit(tmp_path: Path) -> None:
-    name, short = f"hf:{bert_folder(tmp_path / 'bert')}", Recipe(epochs=1, batch=16)
-    source = wn.open(reviews(32))
-    one, two = (wn.observe(source, name, short, seeds=2, engine=wn.Local(workers=n)) for n in (1, 2))
-    assert one.array("margins").tobytes() == two.array("margins").tobytes()
-
-
 def test_embeddings_are_the_mean_of_the_last_layer_over_the_tokens(tmp_path: Path) -> None:
     folder = bert_folder(tmp_path / "bert")
     source = wn.open(["a good film", "the plot is dull", "what ?"])
