@@ -21,7 +21,7 @@ def test_it_writes_what_the_library_makes(winnow: Winnow, tmp_path: Path) -> Non
     said = winnow(*typed)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("60 targets of 5 numbers, ")
-    assert said.out.endswith(f"targets  {out}\n")
+    assert said.out.endswith(f"taken    64 numbers per example: the input of layer 'head', the head\ntargets  {out}\n")
     found = wn.relabel.Targets.load(out)
     source = wn.open("digits", limit=60)
     np.testing.assert_array_equal(found.values, wn.relabel.targets(source, "random", 5, seed=3).values)
@@ -32,6 +32,7 @@ def test_it_writes_what_the_library_makes(winnow: Winnow, tmp_path: Path) -> Non
         "dim": 5,
         "seconds": found.seconds,
         **found.provenance["measured"],
+        "taken": {"layer": "head", "side": "input", "width": 64, "pooling": "none"},
     }
     plain = winnow(*typed, "--scale", "none", "--mean", "0.5", "--std", "0.5", "--size", 12)
     assert plain.code == 0

@@ -59,9 +59,9 @@ def test_hooks_are_removed_even_if_the_model_fails() -> None:
     assert not model.head._forward_pre_hooks
 
 
-def test_a_bare_linear_layer_is_its_own_head() -> None:
-    x = torch.randn(2, 3)
-    assert torch.equal(features_of(nn.Linear(3, 2), x), x)
+def test_a_bare_linear_layer_gives_its_output() -> None:
+    x, layer = torch.randn(2, 3), nn.Linear(3, 2)
+    assert torch.equal(features_of(layer, x), layer(x))
 
 
 def test_eval_mode_gives_each_layer_its_mode_back() -> None:

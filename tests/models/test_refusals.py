@@ -128,7 +128,11 @@ CASES: list[tuple[str, Callable[[Path], object], str]] = [
         "'linear3' (nearest: 'linear",
     ),
     ("no linear layer", lambda _: feature_layer(nn.ReLU()), "has no linear layer"),
-    ("unused layer", lambda _: features_of(Unused(), torch.zeros(1, 2)), "layer 'spare' of a Unused was not used"),
+    (
+        "unused layer",
+        lambda _: features_of(Unused(), torch.zeros(1, 2), "spare"),
+        "layer 'spare' of a Unused was not used",
+    ),
 ]
 
 

@@ -321,6 +321,15 @@ def mislabelled(signals):
     return at((low + high) / 2)
 
 
+def token_loss(signals):
+    return [float(value) for value in signals.array("token_losses")]
+
+
+def instruction_difficulty(signals):
+    given, alone = signals.array("token_losses"), signals.array("token_losses_alone")
+    return [float(given[i]) / float(alone[i]) if alone[i] > 0 else 1.0 for i in range(len(signals))]
+
+
 TWINS = {
     twin.__name__: twin
     for twin in (
@@ -345,5 +354,7 @@ TWINS = {
         tdds,
         uncertainty,
         random,
+        token_loss,
+        instruction_difficulty,
     )
 }

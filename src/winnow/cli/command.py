@@ -93,6 +93,10 @@ class Options:
                 continue
             if note.opens or note.group is None:
                 yield Option("data" if note.opens else name, self.owner, one)
+            if note.beside is not None:
+                for inner, part in declared(note.beside).items():
+                    if part.parameter is not None:
+                        yield Option(f"{name}_{inner}", self.owner, part, name)
             if note.group is not None:
                 mine = declared(self.verb)
                 for inner, part in declared(note.group).items():
@@ -136,9 +140,11 @@ class Options:
         opening: dict[str, Any] = {}
         for name, one in declared(self.verb).items():
             note = one.parameter
+            parts = given.get(name, {})
+            if note is not None and note.beside is not None and name in keywords:
+                keywords[name] = note.beside(keywords[name], **parts)
             if note is None or note.group is None or name in self.own:
                 continue
-            parts = given.get(name, {})
             if note.opens:
                 usual = declared(note.group)
                 opening = {key: value for key, value in parts.items() if value != usual[key].default}

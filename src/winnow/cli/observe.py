@@ -28,9 +28,12 @@ def observe(
     """Train, once per seed, and record what each example does in OUT/signals.safetensors."""
     signals = call(out)
     arrays = {name: list(values.shape) for name, values in sorted(signals.arrays.items())}
+    taken = signals.provenance.get("parameters", {}).get("taken")
     if as_json:
-        o.say_json({"signals": str(out / "signals.safetensors"), "examples": len(signals), "arrays": arrays})
+        found = {"signals": str(out / "signals.safetensors"), "examples": len(signals), "arrays": arrays}
+        o.say_json({**found, "taken": taken} if taken else found)
         return
+    o.say_taken(taken)
     for name, shape in arrays.items():
         typer.echo(f"{name:<16} {' x '.join(map(str, shape))}")
     typer.echo(f"signals  {out / 'signals.safetensors'}")

@@ -45,6 +45,14 @@ def say_json(value: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(plain(value), indent=1))
 
 
+def say_taken(taken: Mapping[str, Any] | None) -> None:
+    """Print which numbers of a network represent an example, if a network was used."""
+    from ..models.representation import Representation
+
+    if taken:
+        typer.echo(f"taken    {Representation(**taken).sentence()}")
+
+
 def observed(run: Path) -> Signals:
     """Load what winnow observe recorded in a run."""
     from ..artefacts import Signals

@@ -66,6 +66,8 @@ def prune(
             f"{proof.held_out} examples were held out for the proof and are in no subset; to choose from all examples, "
             "give test data with --test"
         )
+    if "features" in subset.certificate:
+        typer.echo(f"features  {subset.certificate['features']}")
     if study is None:
         typer.echo("there are no labels, so nothing was retrained; if a column holds labels, name it with --labels")
     if study is not None:

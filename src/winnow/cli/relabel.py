@@ -60,14 +60,17 @@ def relabel(
     out = out or Path("targets.parquet")
     made = call(prior, dim, None if scale == "none" else scale or "whiten", weights=weights, out=out)
     measured = made.provenance["measured"]
+    taken = made.provenance["parameters"].get("taken")
     about = {"targets": str(out), "examples": len(made), "dim": made.dim, "seconds": made.seconds, **measured}
     if as_json:
-        o.say_json(about)
+        o.say_json({**about, "taken": taken})
         return
     typer.echo(
         f"{len(made):,} targets of {made.dim} numbers, {measured['variance_kept']:.1%} of the prior's variance, "
-        f"in {made.seconds:.1f} s\ntargets  {out}"
+        f"in {made.seconds:.1f} s"
     )
+    o.say_taken(taken)
+    typer.echo(f"targets  {out}")
 
 
 def _compare(call: Call, priors: list[str], by_labels: bool, form: str, as_json: bool) -> None:

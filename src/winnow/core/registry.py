@@ -61,6 +61,7 @@ _ROOMS: dict[Kind, tuple[str, ...]] = {
         "winnow.signals.embeddings",
         "winnow.signals.gradients",
         "winnow.signals.ensemble",
+        "winnow.signals.token_losses",
         "winnow.methods.lpntk.signal",
     ),
     "score": ("winnow.scores",),

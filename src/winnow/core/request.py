@@ -74,6 +74,9 @@ class Parameter:
         Turns what the command line read into what the verb takes.
     group
         A function or class that makes the value from several options; its parameters are declared in the same way.
+    beside
+        A function that makes the final value from this one and further options; its other parameters are declared in
+        the same way.
     owner
         Name of the group in messages.
     usual
@@ -89,6 +92,7 @@ class Parameter:
     kind: Any = None
     read: Callable[[Any], Any] | None = None
     group: Callable[..., Any] | None = None
+    beside: Callable[..., Any] | None = None
     owner: str = ""
     usual: Callable[[], Any] | None = None
     opens: bool = False

@@ -27,12 +27,12 @@ from ..engines.local import Where
 from ..models import Frozen, build, choose
 from ..models.identity import Learner, is_estimator
 from ..models.identity import describe as describe_model
+from ..signals.frozen_features import featured
 from ..sources.openable import Data, TestData, test_sets
 from ..training import WEIGHTINGS, Recipe
 from ..training.estimators import check as check_estimator
 from ..training.recipe import How, MatchIterations
 from .arms import PlannedArm, plan
-from .frozen_features import featured
 from .resample import LEFT_OUT
 from .retrain import Protocol, retrain_all
 from .soft_arms import check_soft, with_soft
@@ -89,12 +89,12 @@ def evaluate(
         provenance under `overlap`.
     model
         Name of a network, a torch module (its architecture; each seed draws new weights), a function that makes one,
-        or a scikit-learn estimator, of which each training fits a copy with its `random_state` set by the seed. An
-        estimator has neither recipe nor iterations, gets weights as `sample_weight`, and is fitted to labels even if a
-        subset has soft targets; with several seeds, each fit leaves out a random tenth of its examples, so that the
-        interval is not empty where the seed changes nothing. `sklearn:NAME` names one. `wn.models.Frozen(backbone)`
-        trains a linear head on the backbone's features, which are computed once for all arms and standardised by each
-        arm's own examples.
+        `wn.models.FineTune`, which starts from weights and may freeze layers, or a scikit-learn estimator, of which
+        each training fits a copy with its `random_state` set by the seed. An estimator has neither recipe nor
+        iterations, gets weights as `sample_weight`, and is fitted to labels even if a subset has soft targets; with
+        several seeds, each fit leaves out a random tenth of its examples, so that the interval is not empty where the
+        seed changes nothing. `sklearn:NAME` names one. `wn.models.Frozen(backbone)` trains a linear head on the
+        backbone's features, which are computed once for all arms and standardised by each arm's own examples.
     recipe
         How to train a network.
     seeds
@@ -187,7 +187,7 @@ def evaluate(
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
         by_weight = weighted and weighting == "loss"
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=by_weight)
-    learned, measured, network = _learned(source, tests, model, how)
+    trained_on, measured, network = learned("evaluate", source, tests, model, how)
     settings = {
         **asked.settings(),
         "model": model.describe() if isinstance(model, Frozen) else describe_model(network),
@@ -200,7 +200,7 @@ def evaluate(
     names = [planned.arm.name for planned in arms]
     with Run.opened(out, {"command": "evaluate", **settings, "tests": prints, "arms": names}) as run:
         protocol = Protocol(
-            learned,
+            trained_on,
             tuple(measured.values()),
             network,
             how,
@@ -222,16 +222,14 @@ def evaluate(
         return run.put("study", study, 0.0, key=provenance)
 
 
-def _learned(
-    source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
+def learned(
+    owner: str, source: Source, tests: dict[str, Source], model: Any, recipe: Recipe
 ) -> tuple[Source, dict[str, Source], Any]:
     """Return the training data, test data and model: a linear model on features if the network is frozen."""
     if not isinstance(model, Frozen):
         return source, tests, network_of(source, model)
-    if recipe.augment:
-        raise InputError("augment of Recipe must be empty for a Frozen model of evaluate: its features are fixed.")
-    learned, measured = featured("evaluate", source, tests, model)
-    return learned, measured, torch.nn.Linear(learned.shape[0], source.outputs)
+    seen, measured = featured(owner, source, tests, model, recipe)
+    return seen, measured, torch.nn.Linear(seen.shape[0], source.outputs)
 
 
 def network_of(source: Source, model: Any) -> Any:

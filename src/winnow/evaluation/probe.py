@@ -29,11 +29,11 @@ from ..core.run import Run
 from ..core.seeds import several as seeds_from
 from ..engines.local import Where
 from ..models.frozen import Frozen
+from ..signals.frozen_features import featured
 from ..sources.openable import Data, TestData, test_sets
 from ..training import Recipe
 from .arms import cost_of
 from .evaluate import study_of
-from .frozen_features import featured
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exams, trainable, with_overlap
 

@@ -51,7 +51,7 @@ from ..models.identity import is_estimator
 from ..training import Recipe
 from ..training.estimators import check as check_estimator
 from ..training.recipe import recipe_of
-from .evaluate import network_of
+from .evaluate import learned
 from .loss_limit import PairedLoss
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exam, trainable
@@ -133,12 +133,13 @@ def smallest_within(
     checks.number("match_iterations", OWNER, match_iterations, low=0, high=1)
     if is_estimator(model):
         check_estimator(source, model, recipe=recipe, match_iterations=match_iterations, by_weight=False, owner=OWNER)
-    network = network_of(source, model)
+    how = recipe_of(OWNER, recipe)
+    seen, exams, network = learned(OWNER, source, {"validation": measured_on}, model, how)
     protocol = Protocol(
-        source,
-        (measured_on,),
+        seen,
+        (exams["validation"],),
         network,
-        recipe_of(OWNER, recipe),
+        how,
         float(match_iterations),
         seed,
         "search",

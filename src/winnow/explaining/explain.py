@@ -34,6 +34,7 @@ from ..methods.lpntk import FeatureRows, features, gram, neighbours
 from ..methods.lpntk.relations import Partners
 from ..models import build, choose
 from ..models.identity import Network, describe
+from ..models.text_transformers import needs_example_gradients
 from ..report.explanation_page import write_explanation
 from ..report.pictures import make_pictures
 from ..sources.openable import Data
@@ -172,6 +173,7 @@ class _Trained:
     def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
         """Train on this part of the source, or load the network if the run has trained it before."""
         net = build(network, classes=part.outputs, shape=part.shape, kind=part.kind, seed=seed_number(seed, "init", 0))
+        needs_example_gradients("explain", net)
         feed, recorded = Feed(part), list[Signals]()
 
         def make() -> Weights:

@@ -18,8 +18,12 @@ from torch import nn
 from ..core import checks, registry, seeds
 from ..core.errors import InputError, UnknownNameError
 from ..core.registration import Network
-from .features import eval_mode
+from .fine_tune import FineTune, started
+from .frozen import Frozen
+from .identity import FOLDERS
 from .library_networks import LIBRARIES, bridged
+from .modes import eval_mode
+from .text_transformers import SentenceEncoder, text_transformer
 from .user_module import copied, made
 from .weight_files import load_weights
 
@@ -45,7 +49,7 @@ NETWORKS: Mapping[str, Network] = _Networks()
 
 
 def build(
-    name: str | nn.Module | Callable[[], nn.Module],
+    name: str | nn.Module | Callable[[], nn.Module] | FineTune,
     *,
     classes: int,
     shape: Sequence[int] | None = None,
@@ -60,9 +64,11 @@ def build(
     Parameters
     ----------
     name
-        A registered network (`winnow methods` lists them), `auto`, `torchvision:NAME` or `timm:NAME`; or a torch
-        module, which is copied and reinitialised; or a function without arguments that makes one. Options of a
-        registered network may be part of the name: `convnet:width=16`.
+        A registered network (`winnow methods` lists them), `auto`, `torchvision:NAME`, `timm:NAME`, or `hf:PATH` for a
+        folder of transformers, which starts from its weights with a new head; or a torch
+        module, which is copied and reinitialised; or a function without arguments that makes one; or a
+        `FineTune`, which starts from weights. Options of a registered network may be part of the name:
+        `convnet:width=16`.
     classes
         Number of outputs: classes, or the outputs of a regression.
     shape
@@ -105,12 +111,20 @@ def build(
     checks.integer("classes", "build", classes, low=1)
     size = None if shape is None else _shape(shape)
     number = seeds.number(seed, "initial weights")
+    plan = name if isinstance(name, FineTune) else None
+    if plan is not None:
+        name, fresh = plan.model, False
     label = name if isinstance(name, str) else type(name).__name__
     with _seeded(number):
         if isinstance(name, str):
-            model = _named(name, classes, size, kind, options)
+            keep_head = plan is not None and plan.head == "keep"
+            model = _named(name, classes, size, kind, options, keep_head)
         else:
             model = _own(name, fresh, options)
+        if plan is None and isinstance(model, SentenceEncoder):
+            plan = FineTune(label)  # it has no head of its own
+        if plan is not None:
+            model = started(plan, model, classes, size, kind == "text")
     if weights is not None:
         load_weights(model, weights, label)
     if size is not None and label.partition(":")[0] not in _own_names():
@@ -173,8 +187,13 @@ def _shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _named(
-    name: str, classes: int, shape: tuple[int, ...] | None, kind: str | None, options: dict[str, Any]
+    name: str, classes: int, shape: tuple[int, ...] | None, kind: str | None, options: dict[str, Any], keep_head: bool
 ) -> nn.Module:
+    if name.startswith(FOLDERS):
+        _takes(name, True, kind)
+        if options:
+            raise InputError(f"network {name!r} has no options; got {', '.join(options)}.")
+        return text_transformer(name, classes, keep_head)
     written, (library, colon, inner) = name, name.partition(":")
     if colon and library in LIBRARIES:
         _takes(name, False, kind)
@@ -188,7 +207,7 @@ def _named(
     if colon and library in NETWORKS:
         name, options = library, {**written_options(name, inner), **options}
     if name not in NETWORKS:
-        raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME"])
+        raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME", "hf:PATH"])
     network = NETWORKS[name]
     _takes(name, network.text, kind)
     for option in options:
@@ -254,6 +273,11 @@ def _own(model: object, fresh: bool, options: dict[str, Any]) -> nn.Module:
         return copied(model, fresh)
     if callable(model):
         return made(model)
+    if isinstance(model, Frozen):
+        raise InputError(
+            "a Frozen model is for embed, observe, prune, check, evaluate and probe; elsewhere give "
+            "wn.models.FineTune(module, freeze='backbone')."
+        )
     raise InputError(
         f"model of build must be the name of a network, a torch module, or a function that makes one; got {model!r}."
     )

@@ -1,20 +1,18 @@
-"""Where a network's representation is, and how to compute it without changing the network.
+"""The head of a network by its declaration, and the features of a batch.
 
-The penultimate representation is the input of the final linear layer, the head. For any other layer, given by name, it
-is the layer's output. Feature maps (n x C x H x W) are averaged over the image; everything else is flattened to one row
-per example.
+`representation.py` decides what the features are: the input of the head, the output of a network without one, or the
+output of a layer given by name. Feature maps (n x C x H x W) are averaged over the image; what else a named layer gives
+is flattened to one row per example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import torch
 from torch import nn
 
-from ..core.errors import InputError, UnknownNameError
+from ..core.errors import InputError
+from .modes import eval_mode
+from .representation import representation
 
 __all__ = ["eval_mode", "feature_layer", "features_of"]
 
@@ -75,7 +73,8 @@ def features_of(model: nn.Module, x: torch.Tensor, layer: str | None = None) -> 
     x
         A batch, as the model takes it.
     layer
-        Name of a layer, as in `model.named_modules()`, whose output to use; None uses the input of the head.
+        Name of a layer, as in `model.named_modules()`, whose output to use. If not given, the input of the head, or
+        the output of a network without one.
 
     Returns
     -------
@@ -95,63 +94,4 @@ def features_of(model: nn.Module, x: torch.Tensor, layer: str | None = None) -> 
     >>> features_of(build("lenet5", classes=10), torch.zeros(3, 1, 28, 28)).shape
     torch.Size([3, 84])
     """
-    layers = {name: module for name, module in model.named_modules() if name}
-    name = feature_layer(model) if layer is None else layer
-    if layer is not None and layer not in layers:
-        raise UnknownNameError.of(f"layer of a {type(model).__name__}:", layer, layers or ["(none)"])
-    target = layers.get(name, model)  # a single linear layer is its own head, under the empty name
-    caught: list[Any] = []
-    if layer is None:
-        hook = target.register_forward_pre_hook(lambda _module, inputs: caught.append(inputs))
-    else:
-        hook = target.register_forward_hook(lambda _module, _inputs, output: caught.append(output))
-    try:
-        model(x)
-    finally:
-        hook.remove()
-    if not caught:
-        raise InputError(
-            f"layer {name!r} of a {type(model).__name__} was not used in its forward pass; name another with layer=."
-        )
-    return _rows(caught[-1], name, len(x))
-
-
-def _rows(caught: Any, name: str, n: int) -> torch.Tensor:
-    while isinstance(caught, tuple | list) and caught:
-        caught = caught[0]
-    if not isinstance(caught, torch.Tensor) or caught.ndim == 0 or caught.shape[0] != n:
-        what = tuple(caught.shape) if isinstance(caught, torch.Tensor) else type(caught).__name__
-        raise InputError(f"layer {name!r} must give a tensor with one row for each of {n} examples; got {what}.")
-    return caught.mean((2, 3)) if caught.ndim == 4 else caught.flatten(1) if caught.ndim > 1 else caught[:, None]
-
-
-@contextmanager
-def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Put a model in eval mode within a block; afterwards each layer is in its previous mode (some may be frozen).
-
-    Parameters
-    ----------
-    model
-        Any torch module.
-
-    Returns
-    -------
-    context manager
-        Restores the modes at the end.
-
-    Examples
-    --------
-    >>> layer = nn.Dropout()
-    >>> with eval_mode(layer):
-    ...     layer.training
-    False
-    >>> layer.training
-    True
-    """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
+    return representation(model, x, layer)(model, x)

@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 from ..core.errors import InputError
 from ..core.files import fingerprint
 from .features import eval_mode, features_of
-from .identity import describe
+from .identity import DescribedModel, describe
 
 __all__ = ["PENULTIMATE", "Frozen", "state_of"]
 
@@ -22,7 +22,7 @@ PENULTIMATE = "penultimate"
 
 
 @dataclass(frozen=True, eq=False)
-class Frozen:
+class Frozen(DescribedModel):
     """A network as a fixed map from examples to features: in eval mode, without gradients, with its current weights.
 
     Parameters
@@ -30,8 +30,8 @@ class Frozen:
     backbone
         A torch module.
     layer
-        Which output the features are: None uses the output of the module, `penultimate` the input of its last linear
-        layer, any other string the layer of that name. Feature maps are averaged over the image.
+        Which output the features are: None uses the output of the module, `penultimate` what enters its head, any other
+        string the layer of that name. Feature maps are averaged over the image.
     mean, std
         How it expects its inputs to be scaled, one number per channel (images in 0 to 1); if not given, measured on the
         training data.

@@ -2,24 +2,37 @@
 
 Models are distinguished by their layers and by the code of their own `forward`s, so that a network edited between two
 runs is not mistaken for the old one. A module's weights do not count, because winnow draws new ones from the training
-seed; those from a factory function do.
+seed; those from a factory function, of a `FineTune`, a `Frozen` and a folder of transformers do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..core.errors import InputError
 from ..core.files import fingerprint
 from ..core.parameter_names import of
-from ..core.request import Parameter
+from ..core.request import Parameter, choice
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Learner", "Model", "Network", "describe", "is_estimator", "resolved"]
+__all__ = ["DescribedModel", "Learner", "Model", "Network", "describe", "is_estimator", "resolved"]
+
+FOLDERS = ("hf:", "sentence:")  # networks that are folders of files
+
+
+class DescribedModel(ABC):
+    """A model that says itself what identifies it: its weights count too."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return its description as plain values."""
 
 
 def is_estimator(model: object) -> bool:
@@ -30,8 +43,14 @@ def is_estimator(model: object) -> bool:
 
 def describe(model: Any) -> Any:
     """A name for a named network; class, size and a fingerprint for a module or factory; an estimator's parameters."""
+    if isinstance(model, DescribedModel):
+        return model.describe()
     if isinstance(model, str):
-        return model
+        if not model.startswith(FOLDERS):
+            return model
+        from .transformer_folder import described_folder
+
+        return described_folder(model)
     if is_estimator(model):
         given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
         return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
@@ -47,10 +66,53 @@ def describe(model: Any) -> Any:
     return _describe_module(model)
 
 
+HEADS = ("new", "keep")
+BACKBONE = "backbone"
+
+
+def layer_names(name: str, owner: str, value: Any) -> tuple[str, ...]:
+    """Check the names of layers to freeze."""
+    found = (value,) if isinstance(value, str) else value
+    if not isinstance(found, Sequence) or not all(isinstance(one, str) and one for one in found):
+        raise InputError(f"{name} of {owner} must be {BACKBONE!r} or names of layers, such as 'layer1'; got {value!r}.")
+    return tuple(found)
+
+
+Weights = Annotated[str | Path | None, Parameter("File of weights that training starts from.", kind=Path | None)]
+Head = Annotated[str, choice("With --weights or --freeze, the classification head is", HEADS)]
+Freeze = Annotated[
+    str | Sequence[str],
+    Parameter(
+        "A layer that is not trained, or backbone for all but the head; may be given several times.",
+        layer_names,
+        kind=list[str],
+    ),
+]
+
+
+def fine_tuned(model: Any, weights: Weights = None, head: Head = "new", freeze: Freeze = ()) -> Any:
+    """Return the model as it is if nothing else is asked for, and otherwise a `FineTune` of it."""
+    if weights is None and head == "new" and not freeze:
+        return model
+    from .fine_tune import FineTune
+
+    return FineTune(model, weights, head, freeze)
+
+
 def resolved(name: str, owner: str, value: Any) -> Any:
-    """A model as given; an estimator if it is named, such as `sklearn:LogisticRegression`."""
+    """A model as given; an estimator if it is named, such as `sklearn:LogisticRegression`.
+
+    Says once that a module is trained from new weights, because many people expect otherwise.
+    """
     from .estimator_names import estimator_named, is_estimator_name
 
+    if hasattr(value, "state_dict") and not _told:
+        _told.append(True)
+        warnings.warn(
+            f"{of(name, owner)} is a torch module, of which only the architecture is used: each training draws new "
+            "weights; to start from its own, give wn.models.FineTune(module)",
+            stacklevel=5,
+        )
     return estimator_named(value) if is_estimator_name(value) else value
 
 
@@ -62,10 +124,12 @@ def _network(name: str, owner: str, value: Any) -> Any:
     return found
 
 
-_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, textbag, textformer, torchvision:NAME, timm:NAME"
-Network = Annotated[Any, Parameter(f"{_NETWORKS} or auto.", _network, plain=describe, kind=str)]
-Model = Annotated[Any, Parameter(f"{_NETWORKS}, sklearn:NAME or auto.", resolved, plain=describe, kind=str)]
-Learner = Annotated[Any, Parameter(f"{_NETWORKS}, sklearn:NAME or auto.", resolved, plain=None, kind=str)]
+_told: list[bool] = []
+_NETWORKS = "linear, mlp, lenet5, convnet, resnet20, textbag, textformer, torchvision:NAME, timm:NAME, hf:PATH"
+_ALL = f"{_NETWORKS}, sklearn:NAME or auto."
+Network = Annotated[Any, Parameter(f"{_NETWORKS} or auto.", _network, plain=describe, kind=str, beside=fine_tuned)]
+Model = Annotated[Any, Parameter(_ALL, resolved, plain=describe, kind=str, beside=fine_tuned)]
+Learner = Annotated[Any, Parameter(_ALL, resolved, plain=None, kind=str, beside=fine_tuned)]
 
 
 def _describe_module(model: torch.nn.Module) -> dict[str, Any]:

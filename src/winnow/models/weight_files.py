@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,25 @@ from ..core.files import atomic
 __all__ = ["load_weights", "read_weights", "write_weights"]
 
 
-def load_weights(model: nn.Module, path: str | Path, name: str) -> None:
+def load_weights(
+    model: nn.Module, path: str | Path, name: str, *, without: Sequence[str] = (), grey: bool = False
+) -> None:
     """Load the weights in a file into `model`; raise if any are missing, unknown or of another shape.
 
     The batch counters of batch norm may be missing, since they do not affect outputs. Files with the weights under
-    `state_dict`, or under names that begin with `module.`, are accepted.
+    `state_dict`, or under names that begin with `module.`, are accepted. Layers named in `without` keep their own
+    weights, and the file may lack them. With `grey`, a first convolution for colours is summed over them for a network
+    that takes one channel, which is the same as to repeat grey images.
     """
     file = _path(path, name)
     state = read_weights(file, name)
     wanted = model.state_dict()
+    for held in (state, wanted):
+        for key in [key for key in held if any(key.startswith(f"{layer}.") for layer in without)]:
+            del held[key]
+    first = next((key for key, value in wanted.items() if value.ndim == 4), None)
+    if grey and first in state and state[first].ndim == 4 and wanted[first].shape[1] == 1:
+        state[first] = state[first].sum(1, keepdim=True)
     missing = [key for key in wanted if key not in state and not key.endswith("num_batches_tracked")]
     foreign = [key for key in state if key not in wanted]
     if missing or foreign:

@@ -23,7 +23,6 @@ from ..models.identity import Model, is_estimator
 from ..scores.score import score as score_signals
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
-from ..signals.embed import embed
 from ..signals.observe import observe
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
@@ -54,6 +53,7 @@ from .resolved_request import (
     request_of,
     wanted_signals,
 )
+from .unlabelled_features import features_said, unlabelled_features
 from .veto import Untried, Veto
 
 __all__ = ["HELD_OUT", "FoundSubset", "chosen_subset", "prune"]
@@ -114,8 +114,12 @@ def prune(
         Each class keeps at least this share of an equal part, in [0, 1]; None sets no quotas. `auto` is 0.5 if there
         are classes, otherwise None.
     model, recipe, seeds
-        How to observe: the network, its training, and the number of trainings or their seeds. A scikit-learn estimator
-        (or `sklearn:NAME`) observes itself, out of fold, and the subset has no soft targets, which it could not use.
+        How to observe: the network, its training, and the number of trainings or their seeds. A torch module gives its
+        architecture only; `wn.models.FineTune` starts from weights, `wn.models.Frozen` trains a linear head on fixed
+        features. A scikit-learn estimator (or `sklearn:NAME`) observes itself, out of fold, and the subset has no soft
+        targets, which it could not use.
+        Without labels, the model gives the features; if none is named, a small network is trained on images without
+        labels, and the certificate says what the features were.
     observer
         A cheaper network to observe and to try the candidate with; `model` if not given.
     signals
@@ -217,6 +221,7 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
             drawn = drawn_candidate(source, signals, given, clean, request, number)
         else:
             drawn = choose(None, bare(source), plain, request.keep, number)
+        drawn = dataclasses.replace(drawn, certificate={**drawn.certificate, **features_said(signals)})
         return with_targets(drawn, soft, tried, request.metric)
 
     def first() -> Subset:
@@ -298,10 +303,12 @@ def _observe(
     embedded = None
     fits = is_estimator(request.observer)
     if "embeddings" in needs and (source.task == "unlabelled" or fits):
-        auto = isinstance(request.observer, str) and request.observer == "auto"
-        model = "raw" if auto or fits else request.observer
+        model = "raw" if fits else request.observer
         embedded = run.step(
-            "observe/embeddings", Signals, lambda: embed(source, model, seed=request.seed), file="signals.safetensors"
+            "observe/embeddings",
+            Signals,
+            lambda: unlabelled_features(source, model, request.seed, run),
+            file="signals.safetensors",
         )
         needs = needs - {"embeddings"}
     want = wanted_signals(needs)

@@ -39,7 +39,7 @@ from ..artefacts.intervals import Interval, mean
 from ..core.errors import DataError
 from ..core.run import Run
 from ..engines import Engine
-from ..evaluation.evaluate import network_of
+from ..evaluation.evaluate import learned
 from ..evaluation.retrain import Protocol, Training, retrain_all
 from ..models.identity import is_estimator
 from ..sources.holdout import hold_out
@@ -216,7 +216,7 @@ def veto(
         What is compared.
     """
     share, count, shorter = extent(len(source), keep, match_iterations, pairs, recipe)
-    network = network_of(source, model)
+    source, _, network = learned("prune", source, {}, model, recipe)
     gaps, ours, theirs, seconds, held, soft = [], 0.0, 0.0, 0.0, 0, False
     for number in range(count):
         rest, part = hold_out(source, share, seed * count + number, ("veto", "held out"))

@@ -21,6 +21,7 @@ from .entropy import entropy
 from .forgetting import forgetting
 from .grand import grand
 from .influence_norm import influence_norm
+from .instruction_difficulty import instruction_difficulty
 from .interchangeability import interchangeability
 from .loss_influence import loss_influence
 from .margin import margin
@@ -28,6 +29,7 @@ from .memorization import memorization
 from .prototype import prototype
 from .random import random
 from .tdds import tdds
+from .token_loss import token_loss
 from .uncertainty import uncertainty
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "forgetting",
     "grand",
     "influence_norm",
+    "instruction_difficulty",
     "interchangeability",
     "loss_influence",
     "margin",
@@ -50,5 +53,6 @@ __all__ = [
     "prototype",
     "random",
     "tdds",
+    "token_loss",
     "uncertainty",
 ]

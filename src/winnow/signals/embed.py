@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from ..core.files import fingerprint
 from ..core.progress import track
 from ..core.request import Seed, request
 from ..models import build
-from ..models.features import eval_mode, features_of
-from ..models.frozen import state_of
+from ..models.frozen import PENULTIMATE, Frozen, state_of
 from ..models.identity import describe
+from ..models.modes import eval_mode
+from ..models.representation import Representation, representation
+from ..models.text_transformers import text_transformer
 from ..sources.encoded_items import function_name, takes_a_batch
 from ..sources.openable import Data, as_source
 from ..training import Feed, Recipe, Scaling
@@ -26,6 +28,8 @@ from ..training.loop import device_of
 from .text_rows import text_rows
 
 __all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weights_of"]
+
+Rows = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def embed(
@@ -47,11 +51,13 @@ def embed(
     source
         The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
-        A torch module with its weights; the name of a network; `raw`: the scaled inputs themselves, which suits
-        tables, or the hashed tf-idf of text; or a function from a batch to vectors, as for `encode` of `wn.open`:
-        then the examples may be a list of anything.
+        A torch module with its weights; the name of a network, `hf:PATH` or `sentence:NAME`; a `wn.models.FineTune` or
+        `Frozen`; `raw`: the scaled inputs themselves, which suits tables, or the hashed tf-idf of text; or a function
+        from a batch to vectors, as for `encode` of `wn.open`: then the examples may be a list of anything.
     layer
-        Name of the layer whose output to take; the input of the last linear layer if not given.
+        Name of the layer whose output to take; empty for the output of the network. If not given, the input of the
+        classification head, or the output of a network without one (`winnow.models.representation`); what was taken
+        is in the provenance, under `taken`.
     weights
         File of weights for a named network; random weights if not given.
     mean, std
@@ -86,11 +92,23 @@ def embed(
     recipe = Recipe(device=device)
     feed = Feed(source, scaling_given("embed", source, mean, std))
     about: dict[str, Any] = {"model": "raw", "layer": layer, "mean": mean, "std": std}
+    network: torch.nn.Module = torch.nn.Flatten()
     if isinstance(model, str) and model == "raw":
-        network: torch.nn.Module = torch.nn.Flatten()
+        pass
+    elif isinstance(model, Frozen):
+        if layer is not None or weights is not None or mean is not None:
+            raise InputError("layer, weights, mean and std of embed are part of a Frozen model; give them there.")
+        feed = Feed(source, scaling_given("embed", source, model.mean, model.std))
+        network, layer = model.backbone, {None: "", PENULTIMATE: None}.get(model.layer, model.layer)
+        about |= {"model": model.describe(), "weights": weights_of(network)}
     elif isinstance(model, torch.nn.Module):
         network = model
         about |= {"model": describe(model), "weights": weights_of(model)}
+    elif isinstance(model, str) and model.startswith("sentence:"):
+        if source.kind != "text":
+            raise InputError(f"network {model!r} takes text; got examples of kind {source.kind}.")
+        network = text_transformer(model, 0)
+        about |= {"model": describe(model)}
     else:
         network = build(
             model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind, weights=weights, seed=seed
@@ -98,8 +116,11 @@ def embed(
         about |= {"model": describe(model), "weights": weights, "seed": seed}
     if source.kind == "text" and about["model"] == "raw":
         found = text_rows(source, seed)[feed.order]
+    elif about["model"] == "raw":
+        found = np.concatenate(list(embedding_batches(network, network, feed, device_of(recipe), 512)))
     else:
-        found = embeddings_of(network, feed, recipe, layer)
+        found, taken = embeddings_of(network, feed, recipe, layer)
+        about["taken"] = taken.about()
     labels = None if source.labels is None else source.labels[feed.order]
     signals = Signals(
         feed.ids,
@@ -133,12 +154,26 @@ def weights_of(model: torch.nn.Module) -> str:
 
 def embeddings_of(
     model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
-) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return features of every example of a feed, sorted by id, in eval mode."""
-    raw = isinstance(model, torch.nn.Flatten)
-    features = model if raw else partial(features_of, model, layer=layer)
-    found = embedding_batches(model, features, feed, device_of(recipe), batch)
-    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch))))
+) -> tuple[Rows, Representation]:
+    """Return features of every example of a feed, sorted by id, in eval mode; and which they are."""
+    device, feed = device_of(recipe), feed.read_by(model)
+    few = feed.inputs(np.arange(min(2, len(feed)))).to(device)
+    with _taking(model, few):
+        taken = representation(model.to(device), few, layer)
+    found = embedding_batches(model, lambda x: taken(model, x), feed, device, batch)
+    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch)))), taken
+
+
+@contextmanager
+def _taking(model: torch.nn.Module, x: torch.Tensor) -> Iterator[None]:
+    """Turn errors of a network about its input into one sentence."""
+    try:
+        yield
+    except (RuntimeError, IndexError) as error:
+        raise InputError(
+            f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
+            f"{' '.join(str(error).split()).rstrip('.')}."
+        ) from None
 
 
 def embedding_batches(
@@ -149,24 +184,19 @@ def embedding_batches(
     batch: int,
     start: int = 0,
     stop: int | None = None,
-) -> Iterator[np.ndarray[Any, np.dtype[np.float32]]]:
+) -> Iterator[Rows]:
     """Yield features of the examples at positions `start` to `stop` (sorted by id), batch by batch, in eval mode.
 
     `features` computes them from a batch of inputs.
     """
     model.to(device)
+    feed = feed.read_by(model)
     end = len(feed) if stop is None else stop
     with eval_mode(model):
         for first in range(start, end, batch):
             x = feed.inputs(np.arange(first, min(first + batch, end))).to(device)
-            try:
-                with torch.no_grad():
-                    found = features(x)
-            except RuntimeError as error:
-                raise InputError(
-                    f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
-                    f"{' '.join(str(error).split()).rstrip('.')}."
-                ) from None
+            with _taking(model, x), torch.no_grad():
+                found = features(x)
             yield found.float().cpu().numpy()
 
 

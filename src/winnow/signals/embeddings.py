@@ -16,4 +16,4 @@ __all__ = ["embeddings"]
 @registry.signal(arrays={"embeddings": ("examples", "embedding")}, tasks=registry.ALL_TASKS)
 def embeddings(look: Look) -> dict[str, NDArray[Any]]:
     """Representation by the trained network of the first seed, and of the second to measure reliability."""
-    return {"embeddings": embeddings_of(look.model, look.feed, look.what.recipe, look.what.layer)}
+    return {"embeddings": embeddings_of(look.model, look.feed, look.what.recipe, look.what.layer)[0]}

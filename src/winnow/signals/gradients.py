@@ -17,6 +17,7 @@ from torch.func import functional_call, grad, vmap
 from ..core import registry
 from ..core.errors import NotDefinedError
 from ..models.projection import SparseProjection
+from ..models.text_transformers import needs_example_gradients
 from ..training.feed import Feed
 from ..training.loop import device_of
 from ..training.recipe import Recipe
@@ -70,6 +71,7 @@ def example_gradients(
     """
     if feed.targets is None:
         raise NotDefinedError(f"gradients need labels or a target; source {feed.source.name!r} has neither.")
+    needs_example_gradients("gradients", model)
     device = device_of(recipe)
     was_training = model.training
     model.to(device).eval()

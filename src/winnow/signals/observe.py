@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import torch
 
 from ..artefacts import Signals, Source, record
 from ..core import checks, registry
@@ -24,7 +25,9 @@ from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
 from ..models import build, choose
+from ..models.frozen import Frozen
 from ..models.identity import Model, is_estimator
+from ..models.representation import representation
 from ..sources.openable import Data
 from ..training import hold
 from ..training.recipe import How
@@ -34,7 +37,8 @@ from .embed import embed
 from .embedded_source import embedded_source
 from .ensemble import memberships
 from .estimator_signals import check_observed
-from .observation import Observation
+from .frozen_features import featured
+from .observation import Observation, new_network
 from .observed_trainings import observed
 
 __all__ = ["FILE", "Mode", "Want", "observation_of", "observe", "observe_run"]
@@ -69,7 +73,7 @@ Groups = Annotated[
     ),
 ]
 Layer = Annotated[
-    str | None, Parameter("Layer to take embeddings from; the input of the last linear layer if not given.")
+    str | None, Parameter("Layer to take embeddings from; what enters the classification head if not given.")
 ]
 Embeddings = Annotated[Any, Parameter("", plain=None, option=None)]
 KeepNetworks = Annotated[bool, Parameter("", plain=None, option=None)]
@@ -105,7 +109,8 @@ def observe(
         The examples: a Source, or anything that `wn.open` takes.
     model
         Name of a network, a torch module (only its architecture; weights are initialised anew for each seed) or a
-        function that returns one. Also a scikit-learn estimator, or its name as `sklearn:NAME`: it gives `oof`, and
+        function that returns one; `wn.models.FineTune` to start from weights, or `wn.models.Frozen` to train a linear
+        head on fixed features. Also a scikit-learn estimator, or its name as `sklearn:NAME`: it gives `oof`, and
         dynamics from the stages of boosting or of `partial_fit`, or else from its out-of-fold predictions.
     recipe
         How to train.
@@ -125,7 +130,7 @@ def observe(
     ensemble
         Number of models on random 70 % subsets, a multiple of ten.
     layer
-        Layer to take embeddings from; the input of the last linear layer if not given.
+        Layer to take embeddings from; what enters the classification head if not given, as for `wn.embed`.
     folds
         Number of folds of the signal `oof`, each predicted by a network trained on the others.
     groups
@@ -170,9 +175,17 @@ def observe(
     asked = request(observe, locals())
     source, runner = asked.source, asked.engine
     seen = source if embeddings is None else embedded_source(source, embeddings, "observe")
+    if isinstance(model, Frozen):
+        if embeddings is not None:
+            raise InputError("embeddings of observe cannot be given with a Frozen model, which computes its own.")
+        seen = featured("observe", source, {}, model, asked.recipe)[0]
+        changed: dict[str, Any] = {"model": "linear"}
+        asked = dataclasses.replace(asked, **changed)
     what = observation_of(asked, seen)
     numbers = several("observe", seeds)
     settings = {**asked.settings(), **what.settings()}
+    if isinstance(model, Frozen):
+        settings["model"] = model.describe()
     inputs: dict[str, Any] = {"source": source.provenance}
     if embeddings is not None:
         settings["embeddings"] = seen.fingerprint
@@ -184,8 +197,18 @@ def observe(
         together = None if groups is None else np.asarray(groups)
         networks = str(run.path / NETWORKS) if keep_networks and run.path is not None else None
         found = observed(held, what, numbers, run, runner, key, together, networks)
+    if "embeddings" in found:
+        settings["taken"] = _taken(seen, what)
     provenance = record("observe", {**settings, "seeds": numbers}, inputs)
     return dataclasses.replace(found.take(source.ids), provenance=provenance)
+
+
+def _taken(source: Source, what: Observation) -> dict[str, Any]:
+    """Return which numbers of the network are the embeddings."""
+    dtype = torch.int64 if source.kind == "text" else torch.float32
+    return representation(
+        new_network(source, what, "taken"), torch.zeros(2, *source.shape, dtype=dtype), what.layer
+    ).about()
 
 
 def _digest(groups: Any) -> str:

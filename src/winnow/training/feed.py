@@ -6,6 +6,7 @@ the order of the source. Examples are kept in memory if they fit the budget, and
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..core.progress import track
+from ..models.text_transformers import reader_of
 
 __all__ = ["Feed", "Scaling", "hold"]
 
@@ -144,6 +146,7 @@ class Feed:
         self.order = source.order
         self.ids = source.ids[self.order]
         self.targets = self._targets()
+        self._read: dict[str, Feed] = {}  # as networks with other tokenizers read it
         held = self.source.read
         self._inputs = torch.from_numpy(held.values[self.order]) if isinstance(held, _Held) else None
 
@@ -164,6 +167,23 @@ class Feed:
         if self.source.kind == "text":
             return self.unscaled(positions)
         return (self.unscaled(positions) - self.scaling.mean) / self.scaling.std
+
+    def read_by(self, model: torch.nn.Module) -> Feed:
+        """Return the feed as a network reads it: one with a tokenizer of its own gets its token ids, not winnow's.
+
+        Parameters
+        ----------
+        model
+            Any torch module.
+        """
+        reader = reader_of(model)
+        if reader is None or self.source.kind != "text" or self.source.read_texts is None:
+            return self
+        if reader.reads not in self._read:
+            made = copy.copy(self)
+            made._inputs = torch.from_numpy(reader.token_ids(list(self.source.read_texts(self.order))))
+            self._read[reader.reads] = made
+        return self._read[reader.reads]
 
     def unscaled(self, positions: NDArray[np.int64]) -> torch.Tensor:
         """Return inputs at canonical positions as floats, images between 0 and 1; token ids of text as int64."""

@@ -23,6 +23,7 @@ from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import drawn_first, number, stream
+from ..models.modes import eval_mode, train_mode
 from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
@@ -116,6 +117,7 @@ def train(
     DivergedError
         If the loss stops being finite.
     """
+    feed = feed.read_by(model)
     targets = feed.targets
     if targets is None:
         raise NotDefinedError(f"training needs labels or a regression target; source {feed.source.name!r} has neither.")
@@ -123,7 +125,7 @@ def train(
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
     share = checks.number("soft_weight", "train", soft_weight, low=0, high=1)
     measure = _measure(targets, None if soft is None else _soft_targets(feed, soft), share, recipe.label_smoothing)
-    model.to(device_of(recipe)).train()
+    train_mode(model.to(device_of(recipe)))
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
     checks.choice("weighting", "train", weighting, WEIGHTINGS)
@@ -199,7 +201,7 @@ def _train(
         seconds += time.perf_counter() - start
         if after_epoch is not None:
             after_epoch(epoch, model)
-            model.train()
+            train_mode(model)
     model.eval()
     return Trained(model, done, seconds)
 
@@ -230,16 +232,13 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     >>> predict(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe()).shape
     (4, 2)
     """
-    device = device_of(recipe)
-    was_training = model.training
-    model.to(device).eval()
+    device, feed = device_of(recipe), feed.read_by(model)
     parts = []
-    with torch.no_grad(), safe_kernels(recipe):
+    with eval_mode(model.to(device)), torch.no_grad(), safe_kernels(recipe):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
             output = _outputs(model, feed.inputs(where).to(device), recipe)
             parts.append(output.float().cpu().numpy())
-    model.train(was_training)
     return np.concatenate(parts)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...core import registry
 from ...core.errors import NotDefinedError
+from ...models.text_transformers import needs_example_gradients
 from ...signals.observation import Look
 from ...training.feed import Feed
 
@@ -66,6 +67,7 @@ def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) ->
 
     if feed.targets is None or feed.source.task != "classification":
         raise NotDefinedError(f"lpntk needs class labels; source {feed.source.name!r} has none.")
+    needs_example_gradients("lpntk", model)
     labels = feed.targets.numpy()
     out = np.empty((len(feed), dim), dtype=np.float32)
     for first in range(0, len(feed), CHUNK):

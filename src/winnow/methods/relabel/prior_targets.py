@@ -55,9 +55,7 @@ def targets(
     dim: int,
     scale: str | None = "whiten",
     *,
-    layer: Annotated[
-        str | None, Parameter("Layer whose output to take; what enters the last one if not given.")
-    ] = None,
+    layer: Annotated[str | None, Parameter("Layer whose output to take; what enters the head if not given.")] = None,
     weights: str | Path | None = None,
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side for the prior.")] = None,
     mean: Annotated[Sequence[float] | None, channels("Mean the prior wants", "mean")] = None,
@@ -85,7 +83,8 @@ def targets(
         before projecting; None projects without scaling.
     layer
         Name of the layer whose output to use; the empty name uses the module's own output. If not given, the input of
-        the last linear layer if that layer gives the output, and otherwise the output.
+        the classification head, or the output of a network without one, as for `wn.embed`; what was taken is in the
+        provenance, under `taken`.
     weights
         File of weights for a named network; nothing is downloaded.
     size

@@ -9,9 +9,9 @@
 | an array, a tensor, a `.npy` file | existing embeddings, one row per example in the order of the source |
 | Signals, a `.safetensors` file of them | embeddings by id, from `wn.embed` |
 
-A network runs in eval mode on unaugmented images. Its representation is the input of its last linear layer, if that
-layer gives the network's output; otherwise it is the output itself. Images with one channel are repeated for a network
-that expects three, and `size` resizes them to what it was trained on.
+A network runs in eval mode on unaugmented images. Its representation is that of `wn.embed`
+(`winnow.models.representation`): what enters its head, or its output if it has none. Images with one channel are
+repeated for a network that expects three, and `size` resizes them to what it was trained on.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from ...artefacts.source import positions_of
 from ...artefacts.targets import ROWS
 from ...core import checks
 from ...core.errors import DataError, InputError, NotFoundError
-from ...models import build, choose, eval_mode, feature_layer, features_of
+from ...models import build, choose, feature_layer
 from ...models.identity import describe
 from ...models.library_networks import LIBRARIES
+from ...models.representation import Representation, representation
 from ...models.weight_files import read_weights
 from ...signals.embed import embedding_batches, weights_of
 from ...sources.arrays import to_numpy
@@ -110,8 +111,8 @@ def understood(
         scale = declared_scale(network, weights, mean, std)
         prepare = preparation(owner, source, network, size, *scale)
         inner = _through(owner, source, network, layer, prepare, batch, Recipe(device=device))
-        about |= {"layer": layer, "batch": batch, **prepare.about}
-        return Prior(inner.width, partial(_finite, owner, ids, inner.rows), False, about)
+        about |= {"layer": layer, "taken": inner.taken.about(), "batch": batch, **prepare.about}
+        return Prior(inner.taken.width, partial(_finite, owner, ids, inner.rows), False, about)
     for word, value in (("layer", layer), ("weights", weights), ("size", size), ("mean", mean), ("std", std)):
         if value is not None:
             raise InputError(f"{word} of {owner} is only for a network; the prior here is stored embeddings.")
@@ -215,7 +216,7 @@ class _Through:
     feed: Feed
     device: torch.device
     batch: int
-    width: int
+    taken: Representation
 
     def rows(self, start: int, stop: int) -> Rows:
         found = embedding_batches(self.network, self.features, self.feed, self.device, self.batch, start, stop)
@@ -237,9 +238,7 @@ def _through(
     feed = Feed(source, as_it_is)
     x = prepare(feed.inputs(np.arange(min(2, len(source)))).to(device))
     try:
-        with eval_mode(network.to(device)), torch.no_grad():
-            take = _taker(owner, network, layer, x)
-            width = int(take(x).shape[1])
+        taken = representation(network.to(device), x, layer, owner=f"prior of {owner}")
     except (RuntimeError, ValueError, TypeError, IndexError, AssertionError) as error:
         if isinstance(error, InputError):
             raise
@@ -247,36 +246,4 @@ def _through(
         raise InputError(
             f"prior of {owner}, a {type(network).__name__}, cannot take examples of shape {tuple(x.shape[1:])}: {why}."
         ) from None
-    return _Through(network, lambda batch_: take(prepare(batch_)), feed, device, batch, width)
-
-
-def _taker(
-    owner: str, network: nn.Module, layer: str | None, x: torch.Tensor
-) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the function from a batch to representations: a named layer, the input of the head, or the output."""
-    if layer:
-        return partial(features_of, network, layer=layer)
-    last: list[Any] = []
-    head = _head(network) if layer is None else None
-    hook = None if head is None else head.register_forward_hook(lambda _module, _inputs, out: last.append(out))
-    try:
-        output = network(x)
-    finally:
-        if hook is not None:
-            hook.remove()
-    if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x) or output.shape[1] == 0:
-        what = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-        raise InputError(
-            f"prior of {owner} must give one vector per example, that is a tensor of shape ({len(x)}, d) for {len(x)}; "
-            f"a {type(network).__name__} gave {what}; name one of its layers with layer=."
-        )
-    gives_it = bool(last) and isinstance(last[-1], torch.Tensor) and torch.equal(last[-1], output)
-    return partial(features_of, network) if gives_it else network
-
-
-def _head(network: nn.Module) -> nn.Module | None:
-    try:
-        name = feature_layer(network)
-    except InputError:
-        return None
-    return network.get_submodule(name) if name else None  # a single layer is not a head: its output is wanted
+    return _Through(network, lambda batch_: taken(network, prepare(batch_)), feed, device, batch, taken)

@@ -18,12 +18,12 @@ from ..artefacts import Source
 from ..core.errors import InputError
 from ..core.files import fingerprint
 from ..core.progress import track
-from ..models.features import eval_mode
 from ..models.frozen import Frozen
-from ..signals.embed import scaling_given
-from ..signals.embedded_source import table_of
+from ..models.modes import eval_mode
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
+from .embed import scaling_given
+from .embedded_source import table_of
 
 __all__ = ["featured"]
 
@@ -63,7 +63,7 @@ class _Features:
 
 
 def featured(
-    owner: str, source: Source, tests: Mapping[str, Source], network: Frozen
+    owner: str, source: Source, tests: Mapping[str, Source], network: Frozen, recipe: Recipe | None = None
 ) -> tuple[Source, dict[str, Source]]:
     """Return the training data and the test sets as tables of features.
 
@@ -77,7 +77,11 @@ def featured(
         The test sets by name.
     network
         The network that computes the features.
+    recipe
+        How the head will be trained; raises if it augments, because features are fixed.
     """
+    if recipe is not None and recipe.augment:
+        raise InputError(f"augment of Recipe must be empty for a Frozen model of {owner}: its features are fixed.")
     width = network.width(source.shape, owner)
     scaling = scaling_given(owner, source, network.mean, network.std) or Scaling.of(source)
     print_ = fingerprint(network.fingerprint, scaling.mean.numpy().tobytes(), scaling.std.numpy().tobytes())

@@ -1,0 +1,110 @@
+"""Features of examples without labels: by a given network, by one trained on the spot, or the inputs themselves.
+
+Distances between raw pixels say little about what images show. So if no network is given, a small one is trained on the
+images by a self-supervised method (`wn.relabel.accelerate`), for a fixed number of steps and on images of at most
+`SIDE` pixels per side, which bounds the time. Tables and text are taken as `wn.embed` gives them without a network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..artefacts import Signals, Source
+from ..core.errors import MissingDependencyError
+from ..core.run import Run
+from ..methods.relabel.acceleration import RECIPE, accelerate
+from ..models import FineTune, Frozen, build
+from ..models.representation import Representation
+from ..signals.embed import embed
+
+__all__ = ["METHOD", "STEPS", "features_said", "unlabelled_features"]
+
+METHOD = "vicreg"  # it needs neither negatives nor a second network, and does not collapse on small data
+STEPS = 300
+SIDE = 48  # pixels; larger images are shrunk
+WIDTH = 16
+
+
+class Shrunk(nn.Module):
+    """A small convolutional network without a head, on images that are shrunk first."""
+
+    def __init__(self, channels: int, side: int) -> None:
+        super().__init__()
+        self.side = side
+        self.network = build("convnet", classes=2, shape=(channels, side, side), width=WIDTH)
+        self.network.set_submodule("head", nn.Identity())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return one row of features per image."""
+        if max(x.shape[2:]) > self.side:
+            x = nn.functional.interpolate(x, (self.side, self.side), mode="bilinear", antialias=True)
+        features: torch.Tensor = self.network(x)
+        return features
+
+
+def unlabelled_features(source: Source, network: Any, seed: int, run: Run) -> Signals:
+    """Return embeddings of all examples, with what they are in their provenance, under `features`.
+
+    Parameters
+    ----------
+    source
+        Examples without labels.
+    network
+        The network that was asked for, or `auto`.
+    seed
+        Seed of everything random.
+    run
+        Where finished work is kept: a training that was stopped continues.
+    """
+    if not isinstance(network, str) or network != "auto":
+        made = embed(source, network, seed=seed)
+        return _with(made, f"{_called(network)}: {_taken(made)}")
+    if source.kind != "image":
+        what = "hashed tf-idf of words and letter sequences" if source.kind == "text" else "the columns, scaled"
+        return _with(embed(source, seed=seed), what)
+    try:
+        recipe = dataclasses.replace(RECIPE, batch=min(RECIPE.batch, len(source)))
+        backbone = Shrunk(source.shape[0], min(SIDE, *source.shape[1:]))
+        trained = accelerate(METHOD, source, recipe=recipe, backbone=backbone, steps=STEPS, seed=seed, out=run)
+    except MissingDependencyError:
+        return _with(
+            embed(source, seed=seed),
+            "raw pixels, because lightly, which trains a network without labels, is not installed "
+            "(pip install 'winnow-data[vision]')",
+        )
+    made = embed(source, trained.backbone, "", seed=seed)
+    return _with(
+        made,
+        f"a network of {sum(p.numel() for p in backbone.parameters()):,} weights trained on these images without "
+        f"labels ({METHOD}, {STEPS} steps): {_taken(made)}",
+    )
+
+
+def features_said(signals: Signals | None) -> dict[str, str]:
+    """Return what a certificate says about features; nothing if the examples have labels."""
+    said = None if signals is None else signals.provenance.get("features")
+    return {} if said is None else {"features": str(said)}
+
+
+def _with(signals: Signals, features: str) -> Signals:
+    return dataclasses.replace(signals, provenance={**signals.provenance, "features": features})
+
+
+def _taken(signals: Signals) -> str:
+    taken = signals.provenance["parameters"].get("taken")
+    return "the inputs themselves" if taken is None else Representation(**taken).sentence()
+
+
+def _called(network: Any) -> str:
+    if isinstance(network, FineTune):
+        name = network.model if isinstance(network.model, str) else type(network.model).__name__
+        return f"{name} with given weights"
+    if isinstance(network, Frozen):
+        return f"a {type(network.backbone).__name__} with its weights"
+    if isinstance(network, str):
+        return network if network == "raw" or network.startswith(("hf:", "sentence:")) else f"{network}, untrained"
+    return f"a {type(network).__name__} with its weights"
