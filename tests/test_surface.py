@@ -21,7 +21,7 @@ METHODS = {  # of the classes that are public by name; what they inherit include
     "Source": ("fetch",),
     "Signals": ("save", "load"),
     "Scores": ("save", "load"),
-    "Subset": ("save", "load", "indices", "to_torch", "to_arrays", "sampler"),
+    "Subset": ("save", "load", "indices", "filter", "export", "to_torch", "to_arrays", "sampler"),
     "Study": ("save", "load", "table", "summary", "report"),
     "Recorder": ("log", "end_epoch", "signals"),
     "Accelerator": ("loss", "update"),

@@ -45,7 +45,7 @@ from ..models.identity import is_estimator
 from ..sources.holdout import hold_out
 from ..training.recipe import Recipe
 
-__all__ = ["FEWEST", "PAIRS", "Untried", "Veto", "can_be_tried", "extent", "veto"]
+__all__ = ["FEWEST", "PAIRS", "Untried", "Veto", "can_be_tried", "extent", "random_instead", "veto"]
 
 PAIRS = 3  # pairs of trainings
 MORE_PAIRS = 5  # if the held-out parts are small
@@ -103,7 +103,7 @@ class Veto:
         each = f"trainings of {self.epochs} epochs" if self.epochs else "fits"
         pairs = f"({len(self.differences)} pairs of {each}{own})"
         if not self.holds:
-            return f"{found} {pairs}; {_random_instead(self.soft)}"
+            return f"{found} {pairs}; {random_instead(self.soft)}"
         return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")
 
     @property
@@ -155,14 +155,15 @@ class Untried:
         """What was decided, in words; there is no metric."""
         if self.holds:
             return "too few examples to try it"
-        return f"too few examples to try {self.method}; {_random_instead(self.soft)}"
+        return f"too few examples to try {self.method}; {random_instead(self.soft)}"
 
     def certificate(self) -> dict[str, Any]:
         """All of it, for the certificate of the subset."""
         return {"candidate": self.method, "pairs": 0, "held_out": 0, "holds": self.holds}
 
 
-def _random_instead(soft: bool) -> str:
+def random_instead(soft: bool) -> str:
+    """What is done if a candidate is not used, in words."""
     return "so the subset is random" + (", with soft targets" if soft else "")
 
 
