@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts import Scores, Signals, Source, Subset, record
 from ..artefacts.soft_labels import SoftLabels
 from ..core import checks
 from ..core.run import Run
@@ -186,4 +186,13 @@ def at_random(request: Request) -> Request:
 
 def bare(source: Source) -> Scores:
     """The ids and labels of a source, for a selector that needs nothing else."""
-    return Scores("none", source.ids, np.zeros(len(source)), None, source.task, source.labels, source.classes)
+    return Scores(
+        "none",
+        source.ids,
+        np.zeros(len(source)),
+        None,
+        source.task,
+        source.labels,
+        source.classes,
+        provenance=record("prune", {}, {"source": source.provenance}),
+    )
