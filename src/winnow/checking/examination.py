@@ -30,7 +30,7 @@ from .neighbour_rows import neighbour_rows
 from .outliers import outliers
 from .values import values
 
-__all__ = ["Examination"]
+__all__ = ["Examination", "judge"]
 
 NARROW = "convnet:width=16"
 WIDE = 12  # sides of images from which on the usual network is wider than that
@@ -116,7 +116,7 @@ class Examination:
             head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
             found = observe(
                 source,
-                "linear" if head else _judge(source, asked.model),
+                "linear" if head else judge(source, asked.model),
                 asked.recipe,
                 want=("oof",),
                 folds=min(asked.folds, len(np.unique(self.groups.group))),
@@ -139,10 +139,10 @@ class Examination:
         return label_issues(self.source, self.signals, marks, _conflicts(self.source, self.groups))
 
 
-def _judge(source: Source, model: Any) -> Any:
-    """The network that judges labels: for `auto` on images, one at a third of the cost of the usual one.
+def judge(source: Source, model: Any) -> Any:
+    """The network that judges labels: for `auto` on images, a narrower one than elsewhere.
 
-    Five networks are trained, and most of what they tell is in the dynamics, which narrow networks show as well.
+    Five networks are trained here, and a step of this one takes a third of the time.
     """
     usual = isinstance(model, str) and model == "auto" and choose(source.shape, source.kind) == "convnet"
     return NARROW if usual and min(source.shape[1:]) >= WIDE else model
