@@ -47,7 +47,7 @@ from winnow.sources.holdout import hold_out
 from winnow.training import predict
 
 NOISE = (("uniform", 0.05), ("uniform", 0.2), ("pair", 0.2), ("human", 0.2))
-MODELS = {"cifar10": "convnet:width=16"}  # the others take what auto stands for
+MODELS = {"cifar10": "convnet:width=16"}  # as `wn.check` takes; the others take what auto stands for
 DATA = ("penbased", "fashion-mnist", "cifar10", "sst2")
 TABLES = ("penbased",)
 TRAININGS = 3  # seeds of the trainings on what clean keeps

@@ -1,9 +1,11 @@
-"""Wrong labels that are planted: uniform, by pairs of classes, and like those of people.
+"""Wrong labels that are planted: uniform, by pairs of classes, and like those of people, by a rule or by chance.
 
 Errors like those of people are where a picture really looks like another class. They are made by a logistic regression
-that was trained on a tenth of the data with the true labels: its most likely wrong class, for those examples where it
-is surest of that class. It is always drawn with seed 0, so these errors are the same for every seed of a study. Nothing
-that is judged may use this model.
+that was trained on a tenth of the data with the true labels. By the rule (`human`), the label becomes its most likely
+wrong class for those examples where it is surest of that class. The model is always drawn with seed 0, so these errors
+are the same for every seed of a study. By chance (`soft`), an example is drawn in proportion to the probability of all
+wrong classes, and its label in proportion to that of each: two annotators then make different errors on the same
+pictures. Nothing that is judged may use this model.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import winnow as wn
 
 __all__ = ["KINDS", "flipped", "noisy"]
 
-KINDS = ("uniform", "pair", "human")
+KINDS = ("uniform", "pair", "human", "soft")
+FLATTER = 0.5  # power of the probabilities in `soft`: a model of many columns is far too sure of itself
 Labels = NDArray[np.int64]
 
 
@@ -38,7 +41,8 @@ def flipped(x: NDArray[np.generic], truth: Labels, kind: str, rate: float, seed:
     truth
         Class numbers, all from 0 to the largest.
     kind
-        `uniform`: any other class. `pair`: the next class. `human`: the class that a simple model takes it for.
+        `uniform`: any other class. `pair`: the next class. `human`: the class that a simple model takes it for, where
+        it is surest; `soft`: a class drawn with the probabilities of that model.
     rate
         Share of wrong labels.
     seed
@@ -50,19 +54,33 @@ def flipped(x: NDArray[np.generic], truth: Labels, kind: str, rate: float, seed:
     given = truth.copy()
     if count == 0:
         return given
-    if kind == "human":
-        other, sureness = _looks_like(x, truth, classes)
-        where = np.argsort(-sureness, kind="stable")[:count]
-        given[where] = other[where]
-        return given
     draw = np.random.default_rng(seed)
+    if kind in ("human", "soft"):
+        chances = _looks_like(x, truth, classes)
+        if kind == "human":
+            where = np.argsort(-chances.max(axis=1), kind="stable")[:count]
+            given[where] = chances[where].argmax(axis=1)
+        else:
+            where, other = _drawn(chances, truth, count, draw)
+            given[where] = other
+        return given
     where = draw.permutation(truth.size)[:count]
     given[where] = (truth[where] + (draw.integers(1, classes, count) if kind == "uniform" else 1)) % classes
     return given
 
 
-def _looks_like(x: NDArray[np.generic], truth: Labels, classes: int) -> tuple[Labels, NDArray[np.float64]]:
-    """The most likely wrong class of each example, and how likely it is."""
+def _drawn(chances: NDArray[np.float64], truth: Labels, count: int, draw: np.random.Generator) -> tuple[Labels, Labels]:
+    """Examples and their wrong classes, drawn in proportion to the flattened probabilities without replacement."""
+    weights = np.maximum(chances, 1e-12) ** FLATTER
+    weights[np.arange(truth.size), truth] = 0.0
+    keys = np.log(weights.sum(axis=1)) + draw.gumbel(size=truth.size)
+    where = np.argsort(-keys, kind="stable")[:count]
+    reached = np.cumsum(weights[where], axis=1)
+    return where, (reached < draw.random((count, 1)) * reached[:, -1:]).sum(axis=1)
+
+
+def _looks_like(x: NDArray[np.generic], truth: Labels, classes: int) -> NDArray[np.float64]:
+    """The probability of each class by a simple model, -1 for the right one."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -75,4 +93,4 @@ def _looks_like(x: NDArray[np.generic], truth: Labels, classes: int) -> tuple[La
     chances = np.zeros((truth.size, classes))
     chances[:, model.classes_] = model.predict_proba(rows)
     chances[np.arange(truth.size), truth] = -1.0
-    return chances.argmax(axis=1), chances.max(axis=1)
+    return chances

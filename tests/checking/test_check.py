@@ -13,6 +13,7 @@ import winnow as wn
 from tests.checking.small import images, named
 from tests.signals.small import Counting
 from winnow.checking.duplicates import duplicates
+from winnow.checking.examination import judge
 from winnow.core.errors import InputError, WinnowError
 from winnow.engines import Local
 
@@ -235,3 +236,17 @@ def test_fewer_groups_than_folds_still_work() -> None:
     source = named(np.concatenate([x, x]), np.tile(np.arange(8) % 2, 2))
     issues = wn.check(source, model="mlp", recipe=wn.Recipe(epochs=1), folds=5, kinds="label", engine=ONE)
     assert issues.examples == 16
+
+
+@pytest.mark.parametrize(
+    ("model", "side", "judged_by"),
+    [
+        ("auto", 16, "convnet:width=16"),  # a third of the cost of what auto usually stands for
+        ("auto", 8, "auto"),
+        ("convnet", 16, "convnet"),
+        ("resnet20", 16, "resnet20"),
+    ],
+)
+def test_large_images_are_judged_by_a_narrow_network_unless_one_is_named(model: str, side: int, judged_by: str) -> None:
+    x = np.random.default_rng(0).integers(0, 255, (4, 3, side, side)).astype(np.uint8)
+    assert judge(wn.open((x, np.array([0, 1, 0, 1]))), model) == judged_by

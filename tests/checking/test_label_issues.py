@@ -9,7 +9,7 @@ import pytest
 
 import winnow as wn
 from winnow.artefacts import Signals, Source
-from winnow.checking.label_issues import label_issues, target_issues, with_marks
+from winnow.checking.label_issues import LEAST_FLAGGED, flagged_from, label_issues, target_issues, with_marks
 
 N = 120
 
@@ -51,6 +51,25 @@ def test_wrong_labels_are_flagged_and_nothing_else(source, signals) -> None:
     assert found.noise_rate is not None
     assert found.noise_rate.low < found.noise_rate.centre < found.noise_rate.high
     assert found.noise_rate.centre == pytest.approx(row["probability"].mean())
+
+
+@pytest.mark.parametrize("power", [0.3, 1.0, 3.0, 12.0])
+def test_the_border_of_what_is_flagged_gives_the_best_expected_f1(power: float) -> None:
+    sure = np.random.default_rng(4).random(400) ** power
+    expected = {
+        float(one): 2 * sum(p for p in sure if p >= one) / (sum(1 for p in sure if p >= one) + sum(sure))
+        for one in sure.tolist()
+    }
+    best = max(expected, key=lambda one: expected[one])
+    assert flagged_from(sure) == max(best, LEAST_FLAGGED)
+    assert best == pytest.approx(expected[best] / 2, abs=0.02)  # the best border is half of the best F1
+
+
+def test_hardly_any_errors_are_not_flagged_at_any_price() -> None:
+    sure = np.full(1000, 0.01)
+    sure[:3] = [0.9, 0.31, 0.2]
+    assert np.flatnonzero(sure >= flagged_from(sure)).tolist() in ([0], [0, 1])
+    assert not (np.zeros(50) >= flagged_from(np.zeros(50))).any()
 
 
 def test_the_confusion_has_the_errors_where_they_were_made(source, signals) -> None:

@@ -41,3 +41,26 @@ def _softmax(logs, weights, bias):
 def cost(classes, labels):
     """Mean loss of the labels."""
     return -sum(math.log(row[label]) for row, label in zip(classes, labels, strict=True)) / len(labels)
+
+
+def numbers(classes, labels):
+    """What the share of wrong labels follows from, counted one by one, as log odds."""
+    n = len(labels)
+    sure = sorted((max(row) for row in classes), reverse=True)
+    border = float(np.quantile(sure, 0.8))
+    rivals = [max(p for k, p in enumerate(row) if k != label) for row, label in zip(classes, labels, strict=True)]
+    surest = [
+        rival > row[label] for row, label, rival in zip(classes, labels, rivals, strict=True) if max(row) >= border
+    ]
+    far = [
+        math.log(rival / max(row[label], 1e-6)) > 2 for row, label, rival in zip(classes, labels, rivals, strict=True)
+    ]
+    shares = [
+        sum(surest) / len(surest),
+        sum(rival > 0.8 for rival in rivals) / n,
+        sum(rival > 0.5 for rival in rivals) / n,
+        1 - (sure[(n - 1) // 2] + sure[n // 2]) / 2,
+        1 - sum(sure[: n // 5]) / (n // 5),
+        sum(far) / n,
+    ]
+    return [math.log((share + 0.01) / (1.01 - share)) for share in shares]

@@ -7,6 +7,7 @@ import pytest
 from studies.checking import judging
 from studies.checking.calibration import fitted, left_out, numbers, report
 from studies.checking.noise import flipped, noisy
+from studies.checking.observed import observed
 
 import winnow as wn
 
@@ -16,7 +17,7 @@ def digits() -> wn.Source:
     return wn.open("digits", limit=300)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "pair", "human"])
+@pytest.mark.parametrize("kind", ["uniform", "pair", "human", "soft"])
 def test_exactly_the_share_asked_for_is_wrong(digits, kind: str) -> None:
     truth = np.asarray(digits.labels)
     given = np.asarray(noisy(digits, kind, 0.2).labels)
@@ -30,11 +31,20 @@ def test_exactly_the_share_asked_for_is_wrong(digits, kind: str) -> None:
 def test_errors_like_those_of_people_are_the_same_for_every_seed_and_others_are_not(digits) -> None:
     x, truth = digits.read(np.arange(300)), np.asarray(digits.labels)
     same = {
-        kind: np.array_equal(*(flipped(x, truth, kind, 0.2, seed) for seed in (0, 1))) for kind in ("human", "uniform")
+        kind: np.array_equal(*(flipped(x, truth, kind, 0.2, seed) for seed in (0, 1)))
+        for kind in ("human", "uniform", "soft")
     }
-    assert same == {"human": True, "uniform": False}
+    assert same == {"human": True, "uniform": False, "soft": False}
     with pytest.raises(ValueError, match="kind must be one of"):
         flipped(x, truth, "odd", 0.2)
+
+
+def test_errors_drawn_like_those_of_people_fall_where_the_simple_model_errs(digits) -> None:
+    x, truth = digits.read(np.arange(300)), np.asarray(digits.labels)
+    surest = flipped(x, truth, "human", 0.2) != truth
+    drawn = np.mean([flipped(x, truth, "soft", 0.2, seed) != truth for seed in range(20)], axis=0)
+    assert drawn[surest].mean() > 2 * drawn[~surest].mean()
+    assert 0 < drawn[surest].mean() < 1  # by chance
 
 
 def test_measures_by_hand() -> None:
@@ -52,21 +62,25 @@ def test_measures_by_hand() -> None:
 def test_the_fit_finds_planted_weights_and_leaves_a_data_set_out() -> None:
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(400, 3)) * 5
-    logits = 0.3 + rows @ [0.1, -0.2, 0.05]
+    logits = -1 + rows @ [0.1, -0.2, 0.05]
     shares = 1.02 / (1 + np.exp(-logits)) - 0.01
-    assert np.allclose(fitted(rows, shares, np.ones(400)), [0.3, 0.1, -0.2, 0.05], atol=2e-3)
+    assert np.allclose(fitted(rows, shares, np.ones(400)), [-1, 0.1, -0.2, 0.05], atol=0.01)
     names = np.repeat(["a", "b"], 200)
     odd = shares.copy()
-    odd[names == "b"] = 0.5
+    odd[names == "b"] = 0.9
     found = left_out(rows, odd, np.ones(400), names)
-    assert np.allclose(found[names == "b"], logits[names == "b"], atol=0.02)  # b has no part in its own estimate
+    assert np.allclose(found[names == "b"], shares[names == "b"].clip(0.02, 0.9), atol=0.01)  # b has no part in it
 
 
-def test_one_cell_is_observed_and_reported(digits) -> None:
-    cells = [{"data": "digits", "kind": "uniform", **numbers(digits, "uniform", rate, 2)} for rate in (0.1, 0.3)]
-    assert [cell["share"] for cell in cells] == [pytest.approx(0.1), pytest.approx(0.3)]
-    assert len(cells[0]["oof"]["numbers"]) == 4
-    for variant in ("oof", "predictions"):
-        text = "\n".join(report(cells, variant))
-        assert "SHARE_OF" in text
-        assert "nan" not in text
+def test_one_cell_is_observed_once_and_reported(digits, tmp_path) -> None:
+    def cell(rate: float) -> dict:
+        seen = observed(digits, "uniform", rate, 2, tmp_path / f"{rate}.safetensors")
+        return {"data": "digits", "kind": "uniform", "rate": rate, **numbers(seen)}
+
+    cells = [cell(0.1), cell(0.3)]
+    assert [one["share"] for one in cells] == [pytest.approx(0.1), pytest.approx(0.3)]
+    assert len(cells[0]["numbers"]) == 4
+    assert cell(0.1) == cells[0]  # read, not observed again
+    text = "\n".join(report(cells))
+    assert "WEIGHTS" in text
+    assert "nan" not in text

@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from ..artefacts import Interval, Signals, Source
 from ..artefacts.issues import Finding
-from ..scores.mislabelled import SPREAD, LabelEvidence, label_evidence
+from ..scores.mislabelled import LabelEvidence, label_evidence
+from ..scores.wrong_share import SPREAD
 
-__all__ = ["LabelIssues", "label_issues", "rate_of", "target_issues", "verdicts_of", "with_marks"]
+__all__ = [
+    "LabelIssues",
+    "flagged_from",
+    "label_issues",
+    "rate_of",
+    "target_issues",
+    "verdicts_of",
+    "with_marks",
+]
 
-FLAGGED = 0.5  # probability from which on a label counts as wrong
+FLAGGED = 0.5  # probability from which on a target counts as wrong
+LEAST_FLAGGED = 0.3  # no label is flagged below this probability
 AMBIGUOUS = 0.3  # probability that both of two classes have at least
 FEWEST = 5  # verdicts from which on the others are estimated anew
 Floats = NDArray[np.float64]
@@ -75,7 +85,7 @@ def label_issues(
     sure = with_marks(sure, verdicts)
     found = replace(found, probability=sure, share=float(sure.mean()))
     labels, names = found.labels, np.array(source.classes)
-    flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
+    flagged = np.where(verdicts == "", sure >= flagged_from(sure), verdicts == "confirmed")
     likely = found.suggestion
     ambiguous = _ambiguous(found) & ~flagged
     ranking = {
@@ -103,6 +113,20 @@ def label_issues(
     return LabelIssues(
         ranking, claimed, rate_of(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
     )
+
+
+def flagged_from(probability: Floats) -> float:
+    """The probability from which on labels are flagged: the border that makes the expected F1 largest.
+
+    Of the k most likely wrong labels, with S_k the sum of their probabilities, S_k are expected to be wrong, and S_n of
+    all n: F1 is about 2 S_k / (k + S_n). Its best border is half of its largest value, so it is lower where errors are
+    hard to tell. It is not below LEAST_FLAGGED: what is flagged is left out by `clean`, and where few labels are wrong
+    most of the doubtful ones are right.
+    """
+    ordered = np.sort(probability)[::-1]
+    found = np.cumsum(ordered)
+    expected = 2 * found / (np.arange(1, ordered.size + 1) + found[-1] + 1e-12)
+    return max(float(ordered[expected.argmax()]), LEAST_FLAGGED)
 
 
 def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:

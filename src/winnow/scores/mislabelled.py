@@ -12,13 +12,9 @@ Without `oof`, q is the mean prediction of the training itself. With s the stand
 
     P(wrong) = sigmoid(SLOPE (m / s_m + a / s_a) + c),
 
-and c is such that the mean of P is the estimated share of wrong labels. That share follows from four numbers about q
-(`_share`): how sure it is of the examples it is surest of, how often another class is ahead by far, how often it has
-more than half, and how sure q is in the middle. A share of wrong labels spread over all examples makes q unsure even of
-the easiest.
-
-The constants were fitted on ten data sets with planted errors, uniform, by pairs of classes and like those of people
-(`studies/checking`). Where wrong labels look right to every network, they are not found, and the share is too low.
+and c is such that the mean of P is the estimated share of wrong labels (`wrong_share`). SLOPE was chosen on development
+data with planted errors, uniform, by pairs of classes and like those of people (`studies/checking`). Where wrong labels
+look right to every network, they are not found, and the share is too low.
 """
 
 from __future__ import annotations
@@ -33,6 +29,7 @@ from ..core import registry
 from ..core.seeds import drawn_first
 from .arithmetic import labels_of
 from .aum import aum
+from .wrong_share import ahead, sigmoid, wrong_share
 
 __all__ = [
     "LabelEvidence",
@@ -42,20 +39,13 @@ __all__ = [
     "label_evidence",
     "mislabelled",
     "neighbour_votes",
-    "share_numbers",
 ]
 
 Floats = NDArray[np.float64]
 
-SLOPE = 1.5
-SPREAD = {True: 0.43, False: 0.59}  # error of the share on other data, as a logit: out of fold, and otherwise
-SHARE_OF = {  # intercept, and the weights of the four numbers on the logit scale
-    "oof": (1.04, 1.02, 0.22, 0.42, -0.54),
-    "predictions": (0.19, 1.23, 0.05, 0.0, -0.66),
-}
+SLOPE = {True: 1.25, False: 1.5}  # out of fold, and otherwise
 NEIGHBOURS = 10
 FITTED = 50_000  # examples that the weights of q are fitted on, at most
-LEAST, MOST = 0.002, 0.9  # the share of wrong labels is within these
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +136,9 @@ def label_evidence(signals: Signals, near: NDArray[np.int64] | None = None) -> L
     labels = labels_of(signals)
     classes = class_probabilities(signals, near)
     blind = "oof" in signals
-    share = _share(share_numbers(classes, labels), SHARE_OF["oof" if blind else "predictions"])
-    return LabelEvidence(at_share(SLOPE * against_label(signals, classes), share), classes, share, blind, labels)
+    share = wrong_share(classes, labels, blind)
+    against = SLOPE[blind] * against_label(signals, classes)
+    return LabelEvidence(at_share(against, share), classes, share, blind, labels)
 
 
 def class_probabilities(signals: Signals, near: NDArray[np.int64] | None = None) -> Floats:
@@ -159,7 +150,7 @@ def class_probabilities(signals: Signals, near: NDArray[np.int64] | None = None)
 
 def against_label(signals: Signals, classes: Floats) -> Floats:
     """What speaks against each label, m / s_m + a / s_a; m twice if there are no dynamics."""
-    evidence = _scaled(_ahead(classes, labels_of(signals)))
+    evidence = _scaled(ahead(classes, labels_of(signals)))
     return np.asarray(evidence + (_scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence))
 
 
@@ -168,8 +159,8 @@ def at_share(evidence: Floats, share: float) -> Floats:
     low, high = -60.0 - evidence.max(), 60.0 - evidence.min()
     for _ in range(80):  # bisection: the mean grows with c
         middle = (low + high) / 2
-        low, high = (middle, high) if _sigmoid(evidence + middle).mean() < share else (low, middle)
-    return _sigmoid(evidence + (low + high) / 2)
+        low, high = (middle, high) if sigmoid(evidence + middle).mean() < share else (low, middle)
+    return sigmoid(evidence + (low + high) / 2)
 
 
 def neighbour_votes(
@@ -221,33 +212,6 @@ def _weighted(weights: Floats, parts: list[Floats]) -> Floats:
     return np.asarray(sum(weight * part for weight, part in zip(weights, parts, strict=True)))
 
 
-def _ahead(classes: Floats, labels: NDArray[np.int64]) -> Floats:
-    """How far the best other class is ahead of the label, in log odds within -6 and 6."""
-    rows = np.arange(labels.size)
-    others = classes.copy()
-    others[rows, labels] = 0.0
-    tiny = 1e-6
-    odds = np.log(np.maximum(others.max(axis=1), tiny)) - np.log(np.maximum(classes[rows, labels], tiny))
-    return np.asarray(np.clip(odds, -6.0, 6.0))
-
-
-def share_numbers(classes: Floats, labels: NDArray[np.int64]) -> Floats:
-    """The four numbers about the class probabilities that the share of wrong labels follows from, as log odds."""
-    sure = np.sort(classes.max(axis=1))
-    others = classes.copy()
-    others[np.arange(labels.size), labels] = 0.0
-    top = sure[-max(1, labels.size // 5) :].mean()
-    far = (_ahead(classes, labels) > 2).mean()
-    numbers = np.array([1 - top, far, (others.max(axis=1) > 0.5).mean(), 1 - np.median(sure)])
-    return np.asarray(np.log((numbers + 0.01) / (1.01 - numbers)))
-
-
-def _share(numbers: Floats, weights: tuple[float, ...]) -> float:
-    """The estimated share of wrong labels."""
-    found = 1.02 * _sigmoid(np.asarray(weights[0] + np.dot(weights[1:], numbers))) - 0.01
-    return float(np.clip(found, LEAST, MOST))
-
-
 def _within(values: Floats, most: float) -> Floats:
     """Values in units of their standard deviation, cut at some of these."""
     return np.asarray(np.clip(_scaled(values), -most, most))
@@ -261,7 +225,3 @@ def _scaled(values: Floats) -> Floats:
 def _softmax(values: Floats) -> Floats:
     shifted = np.exp(values - values.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
-
-
-def _sigmoid(values: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(values, -500, 500))))
