@@ -22,7 +22,8 @@ def customers(n, seed):
             "income": np.where(rng.random(n) < 0.1, np.nan, income.round(1)),
             "plan": pd.Categorical(plan),
             "town": [
-                f"{name} {number}" for name, number in zip(rng.choice(["Oslo", "Turin"], n), rng.integers(0, 40, n))
+                f"{name} {number}"
+                for name, number in zip(rng.choice(["Oslo", "Turin"], n), rng.integers(0, 40, n), strict=True)
             ],
             "since": pd.Timestamp("2026-01-01") - pd.to_timedelta(months * 30, unit="D"),
             "newsletter": rng.choice([True, False, None], n),

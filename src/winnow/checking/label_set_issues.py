@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..artefacts import Signals, Source
 from ..artefacts.label_sets import label_words
 from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
-from ..scores.mislabelled import SPREAD
+from ..scores.wrong_share import SPREAD
 from .label_issues import FLAGGED, LabelIssues, rate_of, verdicts_of, with_marks
 
 __all__ = ["label_set_issues"]

@@ -115,6 +115,9 @@ def _lists(column: pa.ChunkedArray, field: pa.Field, owner: str) -> pa.ChunkedAr
     import pyarrow as pa
 
     rows = column_values.vectors(column, field.name, owner)
+    bad = int((~np.isfinite(rows)).any(axis=1).sum())
+    if bad:
+        raise DataError(f"column {field.name!r} of {owner} has {bad} vectors with NaN or infinite numbers; drop them.")
     ends = np.arange(len(rows) + 1, dtype=np.int32) * (rows.shape[1] if rows.size else 0)
     made = pa.ListArray.from_arrays(pa.array(ends), pa.array(rows.reshape(-1), type=pa.float32()))
     return pa.chunked_array([made], type=field.type)

@@ -60,31 +60,29 @@ def open_hf(dataset: Any, asked: OpenRequest) -> Source:
 
     if isinstance(dataset, (datasets.IterableDataset, datasets.IterableDatasetDict)):
         return _open_stream(datasets, dataset, asked)
-    split = None
     name = asked.named(None, "dataset")
     owner = f"source {name!r}"
-    if isinstance(dataset, datasets.DatasetDict):
-        known = {split_named(key) or key: key for key in dataset} | {key: key for key in dataset}
-        split = choose(known, asked.split, owner)
-        dataset = dataset[known[split]]
-    else:
-        without_splits(asked.split, owner)
+    dataset, split = _part(dataset, asked, owner)
     if len(dataset) == 0:
         raise DataError(f"{owner} has no rows.")
     return _open(datasets, dataset, asked, name, split)
+
+
+def _part(dataset: Any, asked: OpenRequest, owner: str) -> tuple[Any, str | None]:
+    """Return the split to open and its name; the data set itself if it has no splits."""
+    if not isinstance(dataset, dict):
+        without_splits(asked.split, owner)
+        return dataset, None
+    known = {split_named(key) or key: key for key in dataset} | {key: key for key in dataset}
+    split = choose(known, asked.split, owner)
+    return dataset[known[split]], split
 
 
 def _open_stream(datasets: Any, dataset: Any, asked: OpenRequest) -> Source:
     """Make a Source over a streaming data set, read once to a parquet file."""
     name = asked.named(None, "stream")
     owner = f"source {name!r}"
-    split = None
-    if isinstance(dataset, datasets.IterableDatasetDict):
-        known = {split_named(key) or key: key for key in dataset} | {key: key for key in dataset}
-        split = choose(known, asked.split, owner)
-        dataset = dataset[known[split]]
-    else:
-        without_splits(asked.split, owner)
+    dataset, split = _part(dataset, asked, owner)
     file = to_parquet(_arrow_batches(datasets, dataset, name), cache_directory(asked.cache), owner)
     source = open_parquet(file, replace(asked, name=name, split=None))
     origin = {**source.origin, "adapter": "hf stream", **({"split": split} if split else {})}

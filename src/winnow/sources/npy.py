@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.source import Source
-from ..core.errors import DataError, NotFoundError, reason
+from ..core.errors import DataError, NotFoundError
 from ..core.parameter_names import of
 from .arrays import canonical, column_names
 from .assembly import OpenRequest, Pieces, assemble
 from .memory import Stamp, stamp_of, unchanged
-from .npz import array_keys, is_inputs
+from .npz import array_keys, is_inputs, why_unreadable
 from .splits import without_splits
 
 __all__ = ["has_arrays", "mapped_pieces", "open_npy"]
@@ -84,9 +84,7 @@ def _mapped(path: Path) -> NDArray[Any]:
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
-        objects = any(word in str(error).lower() for word in ("pickle", "object"))
-        why = "it holds Python objects, which winnow never unpickles" if objects else reason(error)
-        raise DataError(f"{path} cannot be read: {why}.") from None
+        raise DataError(f"{path} cannot be read: {why_unreadable(error)}.") from None
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from .group_and_time import named_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
-__all__ = ["array_keys", "is_inputs", "open_npz", "read_array", "split_of_key"]
+__all__ = ["array_keys", "is_inputs", "open_npz", "read_array", "split_of_key", "why_unreadable"]
 
 _INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
 _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
@@ -62,9 +62,13 @@ def read_array(path: Path, key: str) -> NDArray[Any]:
         with np.load(path, allow_pickle=False) as archive:
             return np.asarray(archive[key])
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        pickled = "pickle" in str(error).lower()
-        why = "it holds Python objects, which winnow never unpickles" if pickled else reason(error)
-        raise DataError(f"{path} cannot be read at {key!r}: {why}.") from None
+        raise DataError(f"{path} cannot be read at {key!r}: {why_unreadable(error)}.") from None
+
+
+def why_unreadable(error: Exception) -> str:
+    """Say why numpy could not read an array; files that need pickle are the usual case."""
+    objects = any(word in str(error).lower() for word in ("pickle", "object"))
+    return "it holds Python objects, which winnow never unpickles" if objects else reason(error)
 
 
 def _names(path: Path) -> list[str]:

@@ -31,6 +31,7 @@ from .assembly import OpenRequest, Pieces, assemble
 from .image_folder import ENDINGS as PICTURES
 from .images import ImageForm, Name, decode, first_form
 from .memory import Recent, Remembered, Stamp, stamp_of, unchanged
+from .npz import why_unreadable
 from .splits import split_files
 from .tables import LABEL_NAMES
 from .texts import text_pieces
@@ -300,8 +301,7 @@ def _array(members: Members, position: int, owner: str) -> NDArray[Any]:
     try:
         found: NDArray[Any] = np.asarray(np.load(io.BytesIO(members.data(position)), allow_pickle=False))
     except (ValueError, OSError, EOFError) as error:
-        pickled = any(word in str(error).lower() for word in ("pickle", "object"))
-        why = "it holds Python objects, which winnow never unpickles" if pickled else reason(error)
-        raise DataError(f"{members.names[position]}.npy of {owner} cannot be read: {why}.") from None
+        where = f"{members.names[position]}.npy of {owner}"
+        raise DataError(f"{where} cannot be read: {why_unreadable(error)}.") from None
     row: NDArray[Any] = canonical(found[None], owner)[0][0]
     return row
