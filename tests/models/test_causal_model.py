@@ -73,6 +73,6 @@ def test_pruning_by_token_loss_needs_no_labels(tmp_path: Path) -> None:
 
 def test_a_network_that_looks_ahead_is_refused(tmp_path: Path) -> None:
     name = f"hf:{bert_folder(tmp_path / 'bert')}"
-    with pytest.raises(wn.errors.InputError, match="must be a causal language model.*this one looks ahead") as caught:
+    with pytest.raises(wn.errors.InputError, match=r"must be a causal language model.*this one looks ahead") as caught:
         wn.observe(["a good film", "dull"], name, want=("token_losses",))
     assert "\n" not in str(caught.value)

@@ -14,7 +14,6 @@ from winnow.methods.relabel import pretrain_loop
 from winnow.models import FineTune, Frozen
 from winnow.pruning import unlabelled_features
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:score 'prototype' is unreliable here:UserWarning")
 
 
