@@ -49,7 +49,8 @@ def open_npz(path: Path, asked: OpenRequest) -> Source:
     kind = canonical(values[:1], owner)[1]
     origin = {"path": str(path), "labels": labels, **({"split": split} if split else {})}
     keys = _names(path) if inputs else []
-    beside = {word: _array(path, key) for word, key in named_beside(asked, keys, owner, labels).items()}
+    named = named_beside(asked, keys, owner, labels)
+    beside: dict[str, Any] = {word: _array(path, key) for word, key in named.items()}
     return assemble(asked, name, replace(array_pieces("npz", reader, values, kind, raw, origin), **beside))
 
 
