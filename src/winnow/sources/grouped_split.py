@@ -1,10 +1,10 @@
 """Splits of examples that belong together or have a time.
 
 **Groups.** Groups are taken in random order, keyed by seed and group. One is held out if that brings the held-out part
-nearer to its share of every class and to its size, that is if it lowers the sum over classes of (held - share)^2 / share
-plus as many times the same of the size, and does not take the last example of a class from the rest. A class of several groups that is then not held out yet gives the first
-group that can be spared. So groups stay whole, classes are on both sides where their groups allow it, and the size is
-near the one asked for.
+nearer to its share of every class and to its size, that is if it lowers the sum over classes of (held - share)^2 /
+share plus the same of the size times the number of classes, and does not take the last example of a class from the
+rest. A class of several groups that is then not held out yet gives the first group that can be spared. So groups stay
+whole, classes are on both sides where their groups allow it, and the size is near the one asked for.
 
 **Time.** The latest examples are held out, from a moment on: equal times are on one side, so the size is the nearest
 possible. If there are groups too, examples of held-out groups from before that moment are left out of both parts:
