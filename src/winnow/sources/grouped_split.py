@@ -1,10 +1,10 @@
 """Splits of examples that belong together or have a time.
 
 **Groups.** Groups are taken in random order, keyed by seed and group. One is held out if that brings the held-out part
-nearer to its share of every class, that is if it lowers the sum over classes of (held - share)^2 / share, and does not
-take the last example of a class from the rest. A class of several groups that is then not held out yet gives the first
-group that can be spared. So groups stay whole, classes are on both sides where their groups allow it, and the size is
-near the one asked for.
+nearer to its share of every class and to its size, that is if it lowers the sum over classes of (held - share)^2 /
+share plus the same of the size times the number of classes, and does not take the last example of a class from the
+rest. A class of several groups that is then not held out yet gives the first group that can be spared. So groups stay
+whole, classes are on both sides where their groups allow it, and the size is near the one asked for.
 
 **Time.** The latest examples are held out, from a moment on: equal times are on one side, so the size is the nearest
 possible. If there are groups too, examples of held-out groups from before that moment are left out of both parts:
@@ -37,10 +37,13 @@ def by_group(source: Source, total: int, seed: int) -> NDArray[np.int64]:
     share = everyone * (total / len(source))
     order = drawn_first(seed, "hold-out", names)
     out, held = np.zeros(names.size, dtype=bool), np.zeros_like(everyone)
+
+    def distance(some: NDArray[np.int64]) -> float:
+        return float((np.square(some - share) / share).sum() + share.size * (some.sum() - total) ** 2 / total)
+
     for one in order.tolist():
         after = held + counts[one]
-        nearer = (np.square(after - share) / share).sum() < (np.square(held - share) / share).sum()
-        if nearer and (after < everyone).all():
+        if distance(after) < distance(held) and (after < everyone).all():
             out[one], held = True, after
     for kind in np.flatnonzero(held == 0).tolist():
         spared = [one for one in order.tolist() if counts[one, kind] and (held + counts[one] < everyone).all()]
