@@ -174,6 +174,65 @@ def torch_dataset(folder: Path) -> Any:
     return torch.utils.data.TensorDataset(*map(torch.as_tensor, numbers()))
 
 
+def mixed_file(folder: Path) -> Path:
+    """A table with strings, dates and missing values."""
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    x, y = numbers()
+    given = pd.DataFrame({"amount": x[:, 0], "age": x[:, 1].astype(np.float64)})
+    given.loc[rng.choice(N, 30, replace=False), "age"] = np.nan
+    given["town"] = np.where(rng.random(N) < 0.2 + 0.5 * y, "Riga", "Oslo")
+    given["since"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 400, N), unit="D")
+    given.assign(label=np.where(y == 1, "yes", "no")).to_csv(folder / "mixed.csv", index=False)
+    return folder / "mixed.csv"
+
+
+def vector_file(folder: Path) -> Path:
+    """Embeddings as a column of lists."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    x, y = numbers()
+    pq.write_table(pa.table({"embedding": x.tolist(), "label": y}), folder / "vectors.parquet")
+    return folder / "vectors.parquet"
+
+
+class Items:
+    """A map-style dataset whose items are dictionaries."""
+
+    def __init__(self) -> None:
+        self.x, self.y = numbers()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, position: int) -> dict[str, Any]:
+        return {"input": self.x[position], "label": int(self.y[position])}
+
+
+def tar_file(folder: Path) -> Path:
+    """Images and labels as members of a tar file."""
+    import io
+    import tarfile
+
+    with tarfile.open(folder / "shard-000.tar", "w") as shard:
+        for file in sorted(image_folder(folder).rglob("*.png")):
+            label = file.parent.name.split()[-1].encode()
+            for ending, data in ((".png", file.read_bytes()), (".cls", label)):
+                member = tarfile.TarInfo(f"{file.stem}{ending}")
+                member.size = len(data)
+                shard.addfile(member, io.BytesIO(data))
+    return folder / "shard-000.tar"
+
+
+def label_sets(folder: Path) -> tuple[Any, Any]:
+    """Several labels per example."""
+    x, y = numbers()
+    held = zip(y == 1, x[:, 2] > 0, strict=True)
+    return x, [[word for word, there in zip(("late", "high"), one, strict=True) if there] for one in held]
+
+
 def regression(folder: Path) -> tuple[Any, Any]:
     """Numbers to predict."""
     x, _ = numbers()
@@ -196,6 +255,11 @@ KINDS = (
     Kind("embeddings", lambda folder: numbers(), "wn.open((embeddings, y))", "kept.npz"),
     Kind("embeddings, unlabelled", embeddings_file, 'wn.open("embeddings.npy")', "kept.npy", {}, UNLABELLED),
     Kind("images, unlabelled", lambda folder: pictures()[0], "wn.open(images)", "kept.npz", {}, UNLABELLED),
+    Kind("table with strings, dates, gaps", mixed_file, 'wn.open("mixed.csv")', "kept.csv"),
+    Kind("embeddings in parquet", vector_file, 'wn.open("vectors.parquet")', "kept.parquet"),
+    Kind("torch dataset of dictionaries", lambda folder: Items(), "wn.open(dataset)", "kept.npz"),
+    Kind("WebDataset", tar_file, 'wn.open("shard-000.tar")', "kept.tar"),
+    Kind("several labels per example", label_sets, "wn.open((X, lists))", "kept.npz", {}, {"explain": NO_CLASSES}),
     Kind("regression", regression, "wn.open((X, y)), y of floats", "kept.npz", {}, {"explain": NO_CLASSES}),
 )
 

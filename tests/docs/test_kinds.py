@@ -77,7 +77,8 @@ def run_explain(kind: Any, folder: Path) -> None:
 def run_export(kind: Any, folder: Path) -> None:
     subset, source, what = proven(kind.name, folder).subset, opened(kind.name, folder), given(kind.name, folder)
     path = subset.export(folder / kind.name / kind.export, what)
-    again = wn.open(path, **kind.options)
+    like = {} if source.raw is None else {"like": source}  # fewer rows would be encoded in another way
+    again = wn.open(path, **kind.options, **like)
     assert len(again) == len(subset)
     assert again.kind == source.kind
     assert again.task == source.task
