@@ -297,7 +297,9 @@ REFUSALS = (
     Refusal("missing vectors", _frame(b=[[1.0, 2.0], None] * 2), "column 'b' of source 'frame' has 2 missing vectors"),
     Refusal("NaN in vectors", _frame(b=[[1.0, np.nan]] * 4), "column 'b' of source 'frame' has 4"),
     Refusal(
-        "NaN in vectors beside strings", _frame(b=[[np.nan]] * 4, c=list("xyzx")), "4 vectors with NaN or infinite"
+        "NaN in vectors beside strings",
+        _frame(b=[np.array([np.inf])] * 4, c=list("xyzx")),
+        "4 vectors with NaN or infinite",
     ),
     Refusal("empty vectors", _frame(b=[np.zeros(0)] * 4), "holds empty lists"),
     Refusal("infinite value beside strings", _frame(a=[1, np.inf, 3, 4], b=list("xyzx")), "infinite or too large"),
