@@ -22,7 +22,7 @@ from .notebook_view import Shown
 from .outcome import Arm, Outcome
 from .provenance import Provenance
 from .table import Table, data_frame
-from .task_metrics import BESIDE, METRICS, in_points
+from .task_metrics import BESIDE, METRICS, in_points, metric_in_words
 
 if TYPE_CHECKING:
     import pandas
@@ -235,6 +235,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             its ends in brackets where the possible range cuts it short.
         """
         scale, digits = (100, 1) if in_points(self.metric) else (1, 3)
+        word = metric_in_words(self.metric)
 
         def shown(found: Interval | None, sign: str = "") -> str:
             if found is None:
@@ -254,7 +255,9 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
-                    f"{self.metric}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
+                    f"{metric_in_words(self.metric)}{', %' if scale == 100 else ''}": shown(
+                        self.interval(arm.name, test)
+                    ),
                     **{f"{name}, %": shown(found) for name, found in self.beside(arm.name, test).items()},
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
                     "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
@@ -321,7 +324,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         for one in self.outcomes:
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value, "loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
-            row |= {f"{self.metric} of {name}": value for name, value in classes}
+            row |= {f"{metric_in_words(self.metric)} of {name}": value for name, value in classes}
             row |= dict(zip(BESIDE.get(self.metric, ()), (one.beside or ())[::2], strict=False))
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
         return data_frame(rows)
