@@ -255,9 +255,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
                 row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
                 row |= {"test": test} if len(self.tests) > 1 else {}
                 row |= {
-                    f"{metric_in_words(self.metric)}{', %' if scale == 100 else ''}": shown(
-                        self.interval(arm.name, test)
-                    ),
+                    f"{word}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
                     **{f"{name}, %": shown(found) for name, found in self.beside(arm.name, test).items()},
                     "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
                     "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
