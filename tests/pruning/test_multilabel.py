@@ -28,9 +28,9 @@ def test_evaluate_measures_mean_average_precision(tmp_path: Path):
     assert study.versus("mine", "full").centre < 0
     assert set(study.beside("full")) == {"micro F1", "macro F1"}
     assert 0 < study.beside("full")["micro F1"].low < study.beside("full")["micro F1"].high
-    assert {"map, %", "micro F1, %", "macro F1, %"} <= set(study.summary()[0])
+    assert {"mean average precision, %", "micro F1, %", "macro F1, %"} <= set(study.summary()[0])
     assert {"map", "micro_f1", "macro_f1"} <= set(study.table()[0])
-    assert "map of even" in study.to_pandas()
+    assert "mean average precision of even" in study.to_pandas()
     kept = wn.Study.load(study.save(tmp_path / "study"))
     assert kept.beside("full") == study.beside("full")
     assert kept.versus("mine", "full") == study.versus("mine", "full")

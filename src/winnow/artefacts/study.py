@@ -362,7 +362,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
     @property
     def _word(self) -> str:
         """The metric as tables call it."""
-        return self.metric if self.metric in ("map", "r2") else WORDS[self.metric]
+        return self.metric if self.metric == "r2" else WORDS[self.metric]
 
     def _same_steps(self, arm: Arm, test: str) -> str | None:
         """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
@@ -386,7 +386,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value}
             row |= {word: self._value(one, word) for word in self.metrics[1:]} | {"loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
-            per = "accuracy" if self.metric in CLASSIFIED else self.metric
+            per = "accuracy" if self.metric in CLASSIFIED else self._word
             row |= {f"{per} of {name}": value for name, value in classes}
             row |= dict(zip(LABEL_F1, (one.beside or ())[::2], strict=False))
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})
