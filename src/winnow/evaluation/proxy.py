@@ -20,7 +20,7 @@ from ..core.run import Run
 from ..core.seeds import several
 from ..engines.local import Where
 from ..models import small_networks
-from ..models.identity import describe, is_estimator
+from ..models.identity import describe, is_estimator, resolved
 from ..sources.holdout import hold_out
 from ..sources.openable import Data, TestData, test_sets
 from ..training import hold
@@ -196,4 +196,4 @@ def _space(source: Source, networks: object) -> dict[str, Any]:
         raise InputError(
             f"{of('networks', 'proxy')} must be at least {FEWEST}, or there is no ranking; got {len(found)}."
         )
-    return {name: model if is_estimator(model) else network_of(source, model) for name, model in found.items()}
+    return {name: network_of(source, resolved("networks", "proxy", model)) for name, model in found.items()}

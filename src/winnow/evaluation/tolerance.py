@@ -29,7 +29,8 @@ chances to pass. That rule is: stop if the forecast limit at S_L, with the loss 
 of what the further seeds may change, is still above the tolerance.
 
 **The claim** is about this subset, this model and this recipe: the expected metric over seeds and over examples like
-the validation examples is at most `tolerance` below that of the reference, all of `source`.
+the validation examples is at most `tolerance` below that of the reference, all of `source`. For a scikit-learn
+estimator, a seed is a draw of nine tenths of the training set (`resample`).
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from ..training.estimators import check as check_estimator
 from ..training.recipe import recipe_of
 from .evaluate import learned
 from .loss_limit import PairedLoss
+from .resample import LEFT_OUT
 from .retrain import Protocol, Training, retrain_all
 from .test_sets import exam, trainable
 from .tolerance_result import Search, ToleranceLook
@@ -164,7 +166,10 @@ def smallest_within(
         full_value=trainer.value(trainer.full) if found else None,
         validation=len(measured_on),
         seeds=stops,
-        settings={"match_iterations": float(match_iterations)},
+        settings={
+            "match_iterations": float(match_iterations),
+            **({"resampled": LEFT_OUT} if protocol.resampled else {}),
+        },
     )
 
 

@@ -6,6 +6,7 @@ import whatever it likes. Classifiers must give probabilities or a decision func
 
 from __future__ import annotations
 
+import difflib
 from functools import cache
 from typing import Any
 
@@ -50,7 +51,12 @@ def estimator_named(name: str) -> Any:
     word, colon, text = name.removeprefix(PREFIX).partition(":")
     known = _known()
     if word not in known:
-        raise UnknownNameError.of("scikit-learn estimator", word, known)
+        near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+        hint = f" (nearest: {near[0]!r})" if near else ""
+        raise UnknownNameError(
+            f"unknown scikit-learn estimator {word!r}{hint}; known are its classifiers and regressors, such "
+            "as LogisticRegression and HistGradientBoostingRegressor."
+        )
     options = written_options(name, text, plain=False) if colon else {}
     try:
         made = known[word]()

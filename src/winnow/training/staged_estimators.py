@@ -49,12 +49,8 @@ def staged(model: Any, feed: Feed, seed: int) -> Iterator[Answer]:
 
     Parameters
     ----------
-    model
-        The estimator, which is not changed.
-    feed
-        The training set.
-    seed
-        Sets every `random_state` it has, and the order of each pass.
+    model, feed, seed
+        As for `fitted`; the seed also decides the order of each pass.
     """
     copy = new_copy(model, seed)
     rows, wanted = rows_and_targets(feed)
