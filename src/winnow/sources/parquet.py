@@ -24,6 +24,7 @@ from .encoded_images import EncodedImages, class_names_in, image_column
 from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
 from .row_groups import Shards, opened, shards_of
+from .seals import FileStamps
 from .splits import choose, split_named, without_splits
 from .texts import text_pieces
 
@@ -63,6 +64,9 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
+        "stamps": FileStamps(
+            tuple((path, *stamp) for path, stamp in shards.files), (layout, asked.text, asked.columns)
+        ),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:
