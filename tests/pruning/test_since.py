@@ -74,12 +74,13 @@ def test_only_the_continuation_is_trained_and_the_trial_is_taken_over(
     monkeypatch.setattr(loop, "_train", counted)
     subset = wn.prune(data(), 0.5, base=base, seeds=2, **HOW)
     share = 2 * (ALL - OLD)  # the new ones and as many old ones
-    held = subset.certificate["veto"]["holds"] and subset.certificate["since"]["trial"] == "base"
-    assert held == wn.Subset.load(base / "subset.parquet").certificate["veto"]["holds"]
-    assert steps[:2] == [3 * RECIPE.batches(share)] * 2
-    if held:
-        assert len(steps) == 2
-        assert "held in the base run, and 20 % of the examples are new" in subset.certificate["why"]
+    before = wn.Subset.load(base / "subset.parquet").certificate["veto"]
+    assert steps == [3 * RECIPE.batches(share)] * 2
+    assert subset.certificate["since"]["trial"] == "base"
+    assert subset.certificate["veto"] == {**before, "from_base": True, "new_share": 0.2}
+    held = "held" if before["holds"] else "did not hold"
+    assert f"{held} in the base run, and 20 % of the examples are new" in subset.certificate["why"]
+    assert (subset.certificate["method"] == "random") is not before["holds"]
     wn.prune(data(), 0.5, base=base, seeds=2, veto=1, **HOW)
     assert len(steps) >= 4  # a trial that is asked for is made
 
@@ -162,9 +163,9 @@ def test_longer_texts_that_arrive_are_read_as_long_as_the_first(tmp_path: Path) 
     assert subset.certificate["since"]["counts"]["new"] == ALL - OLD
 
 
-def test_examples_of_another_shape_are_refused(base: Path) -> None:
+def test_data_without_an_old_example_are_refused(base: Path) -> None:
     x = np.random.default_rng(0).normal(size=(ALL, 5)).astype(np.float32)
-    with pytest.raises(InputError, match="must have the shape"):
+    with pytest.raises(InputError, match="has seen none of the examples"):
         wn.prune(wn.open((x, np.arange(ALL) % 2), ids=data().ids), 0.5, base=base, seeds=2, **HOW)
 
 

@@ -1,7 +1,7 @@
 """Pruning again when new data have come: old examples keep their signals, new ones are observed by a continuation.
 
 The cost is in proportion to what is new: three quarters of the epochs on the new examples and as many old ones. The
-trial of the candidate is taken over from the base if it held there and less than `TRUSTED` of the examples are new.
+trial of the candidate is taken over from the base, whatever it found, if less than `TRUSTED` of the examples are new.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..sources.content import content_keys
 from .base_run import DIGESTS, BaseRun
 from .earlier_plan import NEAR
 from .resolved_request import Request
-from .veto import Veto
+from .veto import Veto, random_instead
 
 __all__ = ["Arrival", "KeptTrial", "arrival_of", "continued_signals", "keep_digests", "kept_trial", "with_changes"]
 
@@ -116,6 +116,11 @@ def arrival_of(source: Source, base: BaseRun, seen: Signals) -> Arrival:
     if digests is not None:
         place = np.searchsorted(digests.ids, both)
         other |= digests.digests[place] != _digests(source.at(np.flatnonzero(there)))
+    if other.all():
+        raise InputError(
+            f"base of prune has seen none of the examples of source {source.name!r} as they are now; start over "
+            "without base."
+        )
     return Arrival(base, source, source.ids[~there], both[other], np.setdiff1d(known, source.ids))
 
 
@@ -200,11 +205,19 @@ class KeptTrial:
     method: str
     found: Mapping[str, Any]
     share: float
-    holds: bool = True
+    soft: bool = True  # whether the subset has soft targets
+
+    @property
+    def holds(self) -> bool:
+        """Whether the candidate is used."""
+        return bool(self.found["holds"])
 
     def sentence(self, metric: str) -> str:
         """What was decided, in words."""
-        return f"{self.method} held in the base run, and {100 * self.share:.0f} % of the examples are new"
+        new = f"{100 * self.share:.0f} % of the examples are new"
+        if self.holds:
+            return f"{self.method} held in the base run, and {new}"
+        return f"{self.method} did not hold in the base run, and {new}; {random_instead(self.soft)}"
 
     def certificate(self) -> dict[str, Any]:
         """The trial of the base, for the certificate of the subset."""
@@ -212,14 +225,16 @@ class KeptTrial:
 
 
 def kept_trial(arrival: Arrival, request: Request) -> KeptTrial | None:
-    """The trial of the base, if it held, was of the same candidate at about the same fraction, and little is new."""
+    """The trial of the base, if it was of the same candidate at about the same fraction and little is new."""
     found = arrival.base.subset.certificate.get("veto")
     then = arrival.base.settings.get("keep")
-    if request.pairs is not None or not isinstance(found, Mapping) or not found.get("holds") or not then:
+    if request.pairs is not None or not isinstance(found, Mapping) or not found.get("pairs") or not then:
         return None
     near = request.keep is not None and 1 / NEAR <= request.keep / then <= NEAR
     same = found.get("candidate") == request.method.name and near
-    return KeptTrial(request.method.name, found, arrival.share) if same and arrival.share < TRUSTED else None
+    if not same or arrival.share >= TRUSTED:
+        return None
+    return KeptTrial(request.method.name, found, arrival.share, request.soft)
 
 
 def with_changes(subset: Subset, arrival: Arrival, run: Run, tried: Veto | KeptTrial | Any | None) -> Subset:

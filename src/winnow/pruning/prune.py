@@ -124,8 +124,8 @@ def prune(
     base
         The run directory of an earlier pruning of data that have grown or changed since. Examples that it has seen keep
         their signals; only new ones are observed, by a training that goes on from a network the run has kept. The
-        trial of the candidate is taken over if it held and less than 30 % of the examples are new. The certificate
-        says what changed under `since`; `out` gets the whole list as `changes.csv`.
+        trial of the candidate is taken over if less than 30 % of the examples are new. The certificate says what
+        changed, under `since`; `out` gets the whole list as `changes.csv`.
     veto
         Number of pairs of trainings that try the candidate of `auto`; if not given, three, or up to five on small data.
         0 uses the candidate untried. If fewer than 20 examples can be held out, nothing is tried: examples that cover

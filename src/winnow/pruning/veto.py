@@ -42,7 +42,7 @@ from ..evaluation.retrain import Protocol, Training, retrain_all
 from ..sources.holdout import hold_out
 from ..training.recipe import Recipe
 
-__all__ = ["FEWEST", "PAIRS", "Untried", "Veto", "can_be_tried", "extent", "veto"]
+__all__ = ["FEWEST", "PAIRS", "Untried", "Veto", "can_be_tried", "extent", "random_instead", "veto"]
 
 PAIRS = 3  # pairs of trainings
 MORE_PAIRS = 5  # if the held-out parts are small
@@ -98,7 +98,7 @@ class Veto:
         own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""
         pairs = f"({len(self.differences)} pairs of trainings of {self.epochs} epochs{own})"
         if not self.holds:
-            return f"{found} {pairs}; {_random_instead(self.soft)}"
+            return f"{found} {pairs}; {random_instead(self.soft)}"
         return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")
 
     @property
@@ -150,14 +150,15 @@ class Untried:
         """What was decided, in words; there is no metric."""
         if self.holds:
             return "too few examples to try it"
-        return f"too few examples to try {self.method}; {_random_instead(self.soft)}"
+        return f"too few examples to try {self.method}; {random_instead(self.soft)}"
 
     def certificate(self) -> dict[str, Any]:
         """All of it, for the certificate of the subset."""
         return {"candidate": self.method, "pairs": 0, "held_out": 0, "holds": self.holds}
 
 
-def _random_instead(soft: bool) -> str:
+def random_instead(soft: bool) -> str:
+    """What is done if a candidate is not used, in words."""
     return "so the subset is random" + (", with soft targets" if soft else "")
 
 
