@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import winnow as wn
-from winnow.core.errors import InputError, NotDefinedError, NotFoundError
+from winnow.core.errors import InputError, NotDefinedError, NotFoundError, StoreError
 from winnow.training import loop
 
 RECIPE = wn.Recipe(epochs=4, batch=16)
@@ -214,6 +215,14 @@ def test_refusals(case: str, base: Path) -> None:
     options, kind, said = REFUSED[case]
     with pytest.raises(kind, match=said):
         wn.prune(data(), **{"keep": 0.5, "base": base, "seeds": 2, **HOW, **options})
+
+
+def test_a_base_whose_signals_have_changed_is_refused(base: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "base")
+    file = tmp_path / "base" / "signals" / "seed-1.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    with pytest.raises(StoreError, match="is not as it was written"):
+        wn.prune(data(), 0.5, base=tmp_path / "base", seeds=2, **HOW)
 
 
 def test_a_new_class_is_refused(base: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from ..artefacts import Signals, Subset
 from ..artefacts.example_digests import ExampleDigests
 from ..core import registry
-from ..core.errors import InputError, NotDefinedError, NotFoundError
-from ..core.files import fingerprint, plain
+from ..core.errors import InputError, NotDefinedError, NotFoundError, StoreError
+from ..core.files import file_digest, fingerprint, plain, read_json
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest
 from ..core.run import Run
@@ -67,8 +67,14 @@ class BaseRun:
 
     def signals(self, number: int) -> Signals:
         """What was recorded with one seed; without labels, the embeddings."""
-        by_seed = self.path / "signals" / f"seed-{number}.safetensors"
-        return Signals.load(by_seed if by_seed.exists() else self.path / "signals.safetensors")
+        step = f"seed-{number}"
+        if not (self.path / "steps" / "observe" / f"{step}.json").exists():
+            step = "embeddings"
+        record = read_json(self.path / "steps" / "observe" / f"{step}.json")
+        for file, digest in record["digests"].items():
+            if not (self.path / file).is_file() or file_digest(self.path / file) != digest:
+                raise StoreError(f"{self.path / file} is not as it was written; run that pruning again, or start over.")
+        return Signals.load(self.path / record["file"])
 
     def checkpoint(self, number: int) -> Path:
         """The file of the network of one seed."""

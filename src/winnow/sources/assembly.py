@@ -26,7 +26,7 @@ from .seals import ContentSeal, FileStamps, array_seal
 __all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
 
 BLOCK = 4096  # rows hashed at a time
-UNSTATED = ("name", "classes", "class_names", "unreadable")  # options that decide no id
+UNSTATED = ("name", "classes", "class_names", "unreadable", "trust_names")  # options that decide no id
 
 
 @dataclass(frozen=True, eq=False)
