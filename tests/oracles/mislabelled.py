@@ -60,7 +60,7 @@ def numbers(classes, labels):
         sum(rival > 0.8 for rival in rivals) / n,
         sum(rival > 0.5 for rival in rivals) / n,
         1 - (sure[(n - 1) // 2] + sure[n // 2]) / 2,
-        1 - sum(sure[: n // 5]) / (n // 5),
+        1 - sum(sure[: max(1, n // 5)]) / max(1, n // 5),
         sum(far) / n,
     ]
     return [math.log((share + 0.01) / (1.01 - share)) for share in shares]

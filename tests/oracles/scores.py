@@ -11,8 +11,10 @@ import math
 import numpy as np
 
 from tests.oracles import influence
+from tests.oracles import mislabelled as labels_twin
 from tests.oracles.draws import uniform
-from winnow.scores.mislabelled import SHARE_OF, class_probabilities
+from winnow.scores.mislabelled import SLOPE, class_probabilities
+from winnow.scores.wrong_share import LEAST, WEIGHTS
 from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
 
@@ -291,28 +293,20 @@ def mislabelled(signals):
     """From the joined class probabilities, which have a twin of their own (`oracles.mislabelled`)."""
     classes = class_probabilities(signals)
     n, labels = len(signals), [int(one) for one in signals.labels]
-    ahead, others = [], []
+    ahead = []
     for i in range(n):
         best = max(float(classes[i][k]) for k in range(len(classes[i])) if k != labels[i])
         odds = math.log(max(best, 1e-6)) - math.log(max(float(classes[i][labels[i]]), 1e-6))
-        others.append(best)
         ahead.append(min(6.0, max(-6.0, odds)))
     hardness = [min(3.0, max(-3.0, value)) for value in in_deviations(aum(signals))]
     evidence = [a + b for a, b in zip(in_deviations(ahead), in_deviations(hardness), strict=True)]
-    sure = sorted(max(map(float, row)) for row in classes)
-    middle = (sure[(n - 1) // 2] + sure[n // 2]) / 2
-    numbers = [
-        1 - mean(sure[-max(1, n // 5) :]),
-        mean(value > 2 for value in ahead),
-        mean(value > 0.5 for value in others),
-        1 - middle,
-    ]
-    weights = SHARE_OF["oof" if "oof" in signals else "predictions"]
-    odds = weights[0] + sum(w * math.log((v + 0.01) / (1.01 - v)) for w, v in zip(weights[1:], numbers, strict=True))
-    share = min(0.9, max(0.002, 1.02 / (1 + math.exp(-odds)) - 0.01))
+    blind = "oof" in signals
+    first, *weights = WEIGHTS[blind]
+    odds = first + sum(w * v for w, v in zip(weights, labels_twin.numbers(classes, labels), strict=True))
+    share = min(0.9, max(LEAST[blind], 1.02 / (1 + math.exp(-odds)) - 0.01))
 
     def at(c):
-        return [1 / (1 + math.exp(-(1.5 * value + c))) for value in evidence]
+        return [1 / (1 + math.exp(-(SLOPE[blind] * value + c))) for value in evidence]
 
     low, high = -60.0, 60.0
     while high - low > 1e-12:

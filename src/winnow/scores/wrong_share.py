@@ -28,7 +28,7 @@ WEIGHTS = {  # intercept, and the weights of the six numbers
     True: (0.60, 0.76, 0.20, 0.26, 0.07, 0.0, 0.0),
     False: (0.19, 0.0, 0.0, 0.0, -0.66, 1.23, 0.05),
 }
-SUREST = 0.2  # share of the examples that count as the surest
+SUREST = 5  # one in so many counts among the surest
 
 
 def wrong_share(classes: Floats, labels: NDArray[np.int64], out_of_fold: bool) -> float:
@@ -58,7 +58,7 @@ def share_numbers(classes: Floats, labels: NDArray[np.int64]) -> Floats:
     others = classes.copy()
     others[np.arange(labels.size), labels] = 0.0
     rival = others.max(axis=1)
-    surest = sure >= np.quantile(sure, 1 - SUREST)
+    surest = sure >= np.quantile(sure, 1 - 1 / SUREST)
     ordered = np.sort(sure)
     numbers = np.array(
         [
@@ -66,7 +66,7 @@ def share_numbers(classes: Floats, labels: NDArray[np.int64]) -> Floats:
             (rival > 0.8).mean(),
             (rival > 0.5).mean(),
             1 - np.median(sure),
-            1 - ordered[-max(1, int(SUREST * labels.size)) :].mean(),
+            1 - ordered[-max(1, labels.size // SUREST) :].mean(),
             (ahead(classes, labels) > 2).mean(),
         ]
     )
