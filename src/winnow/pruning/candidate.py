@@ -182,4 +182,6 @@ def at_random(request: Request) -> Request:
 
 def bare(source: Source) -> Scores:
     """The ids and labels of a source, for a selector that needs nothing else."""
-    return Scores("none", source.ids, np.zeros(len(source)), None, source.task, source.labels, source.classes)
+    made_from = {"step": "open", "inputs": {"source": source.provenance}}
+    zeros = np.zeros(len(source))
+    return Scores("none", source.ids, zeros, None, source.task, source.labels, source.classes, provenance=made_from)
