@@ -3,8 +3,8 @@
     python benchmarks/dynamic_sampler.py [--examples 10000] [--repeats 5]
 
 The sampler's own calls are timed inside real epochs on one thread, in the processor's time: the next batch less that of
-a plain shuffle, and `weigh` less the mean it replaces. Epochs of all settings alternate. `prune=0` visits everything, so
-the epochs are as long as plain ones; `prune=0.5`, the default, plans for all examples and visits half of them.
+a plain shuffle, and `weigh` less the mean it replaces. Epochs of all settings alternate. `prune=0` visits everything,
+so the epochs are as long as plain ones; `prune=0.5`, the default, plans for all examples and visits half of them.
 """
 
 from __future__ import annotations

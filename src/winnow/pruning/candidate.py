@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts import Scores, Signals, Source, Subset, record
+from ..artefacts import Scores, Signals, Source, Subset
 from ..artefacts.soft_labels import SoftLabels
 from ..core import checks
 from ..core.run import Run
@@ -186,13 +186,6 @@ def at_random(request: Request) -> Request:
 
 def bare(source: Source) -> Scores:
     """The ids and labels of a source, for a selector that needs nothing else."""
-    return Scores(
-        "none",
-        source.ids,
-        np.zeros(len(source)),
-        None,
-        source.task,
-        source.labels,
-        source.classes,
-        provenance=record("prune", {}, {"source": source.provenance}),
-    )
+    made_from = {"step": "open", "inputs": {"source": source.provenance}}
+    zeros = np.zeros(len(source))
+    return Scores("none", source.ids, zeros, None, source.task, source.labels, source.classes, provenance=made_from)
