@@ -15,8 +15,8 @@ train = wn.open((X[:900], given), classes=names, name="digits")
 test = wn.open((X[900:], rows[900:]), classes=names, name="digits-test")
 print(train, train.labels.sum(axis=0), "\n")
 
-recipe = wn.Recipe(epochs=6)
-issues = wn.check(train, model="mlp", recipe=recipe, kinds=("label",))
+how = {"model": "mlp", "recipe": wn.Recipe(epochs=20), "engine": wn.Local(workers=1)}  # too small for more workers
+issues = wn.check(train, kinds=("label",), **how)
 print(issues.summary(), "\n")
 columns = ("id", "probability", "label", "suggestion")
 for row in issues.table(limit=5):
@@ -25,9 +25,9 @@ found = issues.of("label")
 right = flipped.any(axis=1)[train.positions(found["id"][found["flagged"]])]
 print(f"{right.sum()} of {len(right)} flagged examples have a flipped label, of {flipped.any(axis=1).sum()} that do\n")
 
-subset = wn.prune(train, keep=0.4, model="mlp", recipe=recipe)
+subset = wn.prune(train, keep=0.4, **how)
 print(f"kept {len(subset)}: {subset.certificate['why']}")
 print(f"examples kept per label: {subset.certificate['label_counts']}\n")
 
-study = wn.evaluate(train, {"pruned": subset}, test=test, model="mlp", recipe=recipe, seeds=3)
+study = wn.evaluate(train, {"pruned": subset}, test=test, seeds=3, **how)
 print(study.summary())
