@@ -56,6 +56,7 @@ SETTINGS = {
         Setting("phoneme", "mlp", 30),
         Setting("penbased", "mlp", 30),
         Setting("texture", "mlp", 30),
+        Setting("sst2", "textbag", 6, 20_000),
     )
 }
 DEVELOPMENT = ("fashion-mnist", "digits", "letter", "magic", "ring")
@@ -69,12 +70,13 @@ CONFIRMATION = (
     "phoneme",
     "penbased",
     "texture",
+    "sst2",
 )
 
 
 def opened(setting: Setting, quick: bool = False) -> Pair:
     """Training and test data of a setting."""
-    if setting.name in ("fashion-mnist", "mnist", "cifar10", "digits"):
+    if setting.name in ("fashion-mnist", "mnist", "cifar10", "digits", "sst2"):
         made = _split(setting.name, setting.examples)
     else:
         made = _noisy(setting) if setting.name == "cifar10-noisy" else _table(setting.name)

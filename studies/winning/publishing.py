@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,10 +18,11 @@ from winnow.artefacts.intervals import holm
 
 from ..parts import COLOURS, FULL, INK, RANDOM, WIDTH
 from .cells import ARMS, MATCH, Cell, Ends
-from .data import DEVELOPMENT, SETTINGS
+from .data import CONFIRMATION, DEVELOPMENT, SETTINGS
 
-__all__ = ["publish", "summary", "table"]
+__all__ = ["published", "publish", "summary", "table"]
 
+CELLS = "winning-cells.json"
 HEADS = {
     "selected": "selected",
     "soft random": "random + soft",
@@ -28,11 +32,30 @@ HEADS = {
 }
 
 
-def publish(cells: Sequence[Cell], folder: Path) -> None:
-    """Write `winning-table.md` and `winning.png` into a folder."""
+def publish(new: Sequence[Cell], folder: Path) -> None:
+    """Write `winning-table.md`, `winning.png` and `winning-cells.json` into a folder, beside the cells that it has.
+
+    A cell takes the place of an earlier one of the same data and fraction, so a study can be run data set by data set.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    joined = {(cell.data, cell.keep): cell for cell in (*published(folder), *new)}
+    order = [*DEVELOPMENT, *CONFIRMATION]
+    cells = sorted(joined.values(), key=lambda cell: (order.index(cell.data), -cell.keep))
+    (folder / CELLS).write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
     (folder / "winning-table.md").write_text("\n".join([*table(cells), "", *summary(cells), ""]))
     FigureCanvasAgg(draw(cells)).print_png(folder / "winning.png", metadata={"Software": None})
+
+
+def published(folder: Path) -> list[Cell]:
+    """The cells that a folder has."""
+    file = folder / CELLS
+    return [_read(one) for one in json.loads(file.read_text())] if file.exists() else []
+
+
+def _read(written: dict[str, Any]) -> Cell:
+    against = {arm: Ends(*ends) for arm, ends in written["against_random"].items()}
+    others = {name: Ends(*ends) for name, ends in written.items() if name.startswith("auto_against")}
+    return Cell(**{**written, **others, "against_random": against})
 
 
 def table(cells: Sequence[Cell]) -> list[str]:
@@ -97,9 +120,11 @@ def summary(cells: Sequence[Cell]) -> list[str]:
             f"matched iterations {MATCH:g} the trainings of the veto are long)."
         )
     networks = ", ".join(f"{name} {SETTINGS[name].model}" for name in dict.fromkeys(cell.data for cell in cells))
+    fewer = sorted({f"{cell.seeds} on {cell.data}" for cell in cells if cell.seeds != 5})
+    seeds = "5 seeds per arm" + (f" ({', '.join(fewer)})" if fewer else "")
     lines += [
         "",
-        f"{cells[0].seeds} seeds per arm; {networks}. Made {datetime.date.today()} on {os.cpu_count()} cores by "
+        f"{seeds}; {networks}. Last made {datetime.date.today()} on {os.cpu_count()} cores by "
         "`python -m studies.winning`.",
     ]
     return lines

@@ -120,14 +120,15 @@ def test_killed_again_and_again_at_any_moment(processes: Start, whole: tuple[Pat
     resumed(processes, run, whole[0])
 
 
-def test_a_second_winnow_is_refused_and_ctrl_c_leaves_a_run_that_goes_on(
-    processes: Start, whole: tuple[Path, Said], tmp_path: Path
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_winnow_is_refused_and_a_stopped_one_leaves_a_run_that_goes_on(
+    how: signal.Signals, processes: Start, whole: tuple[Path, Said], tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
     first = processes(*prune(run))
     first.until(lambda: (run / "run.json").exists())
     second = processes(*prune(run)).ended()
-    stopped = first.kill(signal.SIGINT)
+    stopped = first.kill(how)
     assert second.code == 2
     assert second.out == ""
     assert second.err == (

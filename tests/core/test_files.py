@@ -36,7 +36,7 @@ def test_a_file_is_on_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch
         part.write_text("whole")
         assert part.name.endswith(PART)
         assert part.parent == tmp_path
-    assert seen == [False]
+    assert seen == [False, True]  # the file, then the folder with its name
 
 
 def test_no_file_stays_open(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import winnow as wn
 from winnow.core.errors import InputError, NotFoundError, RunInUseError, StoreError
 from winnow.core.files import atomic, fingerprint, read_json, write_json
 from winnow.core.run import Run
@@ -207,19 +209,41 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         Run(tmp_path, {}).__enter__()
 
 
-@pytest.mark.parametrize("content", [[], {"format": 1}, {"format": 1, "settings": 3}])
+@pytest.mark.parametrize("content", [[], {"format": 2}, {"format": 2, "settings": 3}])
 def test_a_file_that_describes_no_run_is_refused(content: object, tmp_path: Path) -> None:
     write_json(tmp_path / "run.json", content)
     with pytest.raises(StoreError, match="does not describe a winnow run"):
         Run(tmp_path, {}).__enter__()
 
 
-def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["{", "[]", '{"key": 1}', None])
+def test_a_damaged_record_heals(damage: str | None, tmp_path: Path) -> None:
     with Run(tmp_path, {}) as run:
         run.step("select", Note, lambda: Note("a"))
-        (tmp_path / "steps" / "select.json").write_text("{")
-        with pytest.raises(StoreError, match=r"select\.json"):
-            run.step("select", Note, never)
+        record = tmp_path / "steps" / "select.json"
+        record.write_text(record.read_text().replace('"seconds": ', '"seconds": 9') if damage is None else damage)
+        with pytest.warns(UserWarning, match=r"select\.json is not as winnow wrote it; the step select is made again"):
+            assert run.step("select", Note, lambda: Note("b")).text == "b"
+        assert run.step("select", Note, never).text == "b"
+
+
+def test_every_flipped_bit_of_an_artefact_is_noticed_and_mended(tmp_path: Path) -> None:
+    def make() -> wn.Subset:
+        return wn.Subset(np.arange(6), weights=np.linspace(0.5, 1.5, 6))
+
+    with Run(tmp_path, {}) as run:
+        run.step("select", wn.Subset, make, file="subset.parquet")
+        file = tmp_path / "subset.parquet"
+        whole = file.read_bytes()
+        for place in range(0, len(whole), 97):
+            file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+            with pytest.warns(UserWarning, match=r"subset\.parquet has changed since it was written"):
+                run.step("select", wn.Subset, make, file="subset.parquet")
+            assert file.read_bytes() == whole
+        file.unlink()
+        with pytest.warns(UserWarning, match=r"subset\.parquet is missing"):
+            run.step("select", wn.Subset, make, file="subset.parquet")
+        assert file.read_bytes() == whole
 
 
 HOLD = """

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -192,3 +194,29 @@ def test_without_a_directory_nothing_is_kept() -> None:
         for _ in range(2):
             run_jobs(run, engine, square, jobs_for([1]), Number, "squares")
     assert engine.done == [1, 1]
+
+
+ORPHANS = """
+import os, time
+import winnow as wn
+
+
+def work(place):
+    print(os.getpid(), flush=True)
+    time.sleep(120)
+
+list(wn.Local(workers=2).map(work, [0, 1]))
+"""
+
+
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    driver = subprocess.Popen([sys.executable, "-c", ORPHANS], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    workers = [int(driver.stdout.readline()) for _ in range(2)]
+    driver.kill()
+    driver.wait()
+    driver.stdout.close()
+    until = time.monotonic() + 60
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < until, "a worker goes on"
+        time.sleep(0.1)

@@ -62,14 +62,14 @@ def test_what_is_not_known_is_not_zero() -> None:
 def test_costs_come_from_the_records_of_the_run(tmp_path: Path) -> None:
     subset = Subset(np.arange(3), certificate={"score": "el2n"})
     assert costs_of(tmp_path / "subset.parquet", subset) == {}
-    write_json(tmp_path / "run.json", {"format": 1, "settings": {"command": "prune"}})
+    write_json(tmp_path / "run.json", {"format": 2, "settings": {"command": "prune"}})
     steps = {"observe": 100.0, "observe/seed-0": 3.0, "observe/seed-1": 4.0, "score/el2n": 1.0, "score/aum": 9.0,
              "select/subset": 0.5, "select/other": 9.0}  # fmt: skip
     for name, seconds in steps.items():
         write_json(tmp_path / "steps" / f"{name}.json", {"key": "", "file": "", "seconds": seconds})
     found = costs_of(tmp_path / "subset.parquet", subset)
     assert found == {"plan": 0, "observe": 7.0, "score": 1.0, "select": 0.5, "veto": 0, "search": 0}
-    write_json(tmp_path / "run.json", {"format": 1, "settings": {"command": "observe"}})  # select scores by itself
+    write_json(tmp_path / "run.json", {"format": 2, "settings": {"command": "observe"}})  # select scores by itself
     found = costs_of(tmp_path / "subset.parquet", subset)
     assert found == {"plan": 0, "observe": 7.0, "score": 0.0, "select": 0.5, "veto": 0, "search": 0}
 

@@ -226,7 +226,7 @@ def prepare(folder: Path) -> None:
             Image.new("L", (side, side), 100).save(folder / root / kind / "1.png")
     (folder / "photos" / "bee" / "2.png").write_bytes(b"\x89PNG and then nothing")
     (folder / "run").mkdir()
-    (folder / "run" / "run.json").write_text('{"format": 1, "settings": {}}')
+    (folder / "run" / "run.json").write_text('{"format": 2, "settings": {}}')
 
 
 def names() -> dict[str, Any]:

@@ -139,7 +139,7 @@ def make_run(tmp_path, make_study, make_source):
         )
         hardest = source.ids[np.argsort(-values)[: round(keep * len(source))]]
         subset = Subset(hardest, certificate={"guarantee": "none", "kept_hardest": True}, provenance={"step": "select"})
-        write_json(where / "run.json", {"format": 1, "settings": {"data": "digits", "keep": keep}})
+        write_json(where / "run.json", {"format": 2, "settings": {"data": "digits", "keep": keep}})
         write_json(where / "steps" / "observe" / "seed-0.json", {"key": "k", "file": "f", "seconds": 8.0})
         scores.save(where / "scores" / f"{score}.parquet")
         subset.save(where / "subset.parquet")

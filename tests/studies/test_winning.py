@@ -8,7 +8,7 @@ import pytest
 from studies.winning import sampling, tolerance_simulation, validity
 from studies.winning.cells import ARMS, Ends, run_setting
 from studies.winning.data import CONFIRMATION, DEVELOPMENT, SETTINGS, opened
-from studies.winning.publishing import HEADS, publish, summary, table
+from studies.winning.publishing import HEADS, publish, published, summary, table
 
 import winnow as wn
 from winnow.artefacts import Study
@@ -57,11 +57,20 @@ def test_table_and_summary_say_what_the_cells_hold(ran, tmp_path):
     assert [head for head, word in zip(heads, row, strict=True) if word.startswith("**")] == [HEADS[cells[0].auto]]
     said = "\n".join(summary(cells))
     assert said.startswith("- On the development data (1 cells), auto is above random by its interval in ")
-    assert "2 seeds per arm; digits mlp." in said
+    assert "5 seeds per arm (2 on digits); digits mlp." in said
     assert "confirmation" not in said
     publish(cells, tmp_path)
     assert (tmp_path / "winning-table.md").read_text().splitlines()[: len(lines)] == lines
     assert (tmp_path / "winning.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_cells_of_later_runs_join_those_of_earlier_ones(ran, tmp_path):
+    (cell,), _ = ran
+    publish([cell], tmp_path)
+    other = dataclasses.replace(cell, data="mnist", candidate="tilted")
+    again = dataclasses.replace(cell, candidate="beta")
+    publish([other, again], tmp_path)
+    assert published(tmp_path) == [again, other]
 
 
 def test_the_two_lists_share_nothing_and_name_every_setting(digits):

@@ -416,3 +416,13 @@ def test_invalid_input_is_refused() -> None:
     smp.weigh(torch.full((len(positions),), torch.nan))
     with pytest.raises(DivergedError, match="is NaN"):
         smp.state_dict()
+
+
+def test_losses_that_are_changed_in_place_afterwards_are_refused() -> None:
+    smp = sampler(10, epochs=4, batch=5)
+    for positions in smp:
+        losses = torch.from_numpy(LOSSES[positions])
+        smp.weigh(losses)
+        losses.mul_(2)
+    with pytest.raises(InputError, match=r"losses of DynamicSampler.weigh must not be changed in place afterwards"):
+        smp.state_dict()

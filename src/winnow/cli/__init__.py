@@ -1,14 +1,16 @@
 """The command line: each command opens its data, calls one function and prints the result.
 
-A `WinnowError` becomes one line on stderr and exit code 2. After Ctrl-C the exit code is 130, and the same command
-resumes the run.
+A `WinnowError` becomes one line on stderr and exit code 2. After Ctrl-C or SIGTERM the exit code is 130, and the same
+command resumes the run.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -92,6 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str] | None) -> int:
     warnings.showwarning = lambda message, *_, **__: print(f"winnow: note: {message}", file=sys.stderr)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _stop)
     try:
         with shown():
             outcome = app(args=arguments, prog_name="winnow", standalone_mode=False)
@@ -107,3 +111,8 @@ def _run(arguments: list[str] | None) -> int:
         pass
     print("winnow: stopped; finished steps are kept; run the same command again to resume.", file=sys.stderr)
     return STOPPED
+
+
+def _stop(*_: object) -> NoReturn:
+    """End as after Ctrl-C: schedulers and containers ask a program to stop by SIGTERM."""
+    raise KeyboardInterrupt

@@ -11,23 +11,35 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from .errors import StoreError
 
-__all__ = ["PART", "atomic", "file_name", "fingerprint", "plain", "read_json", "write_json"]
+__all__ = [
+    "PART",
+    "atomic",
+    "file_digest",
+    "file_name",
+    "fingerprint",
+    "plain",
+    "read_json",
+    "write_json",
+    "written_files",
+]
 
 
 PART = ".winnow-part"  # suffix of files that are still being written
+_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`; on success move it there, on failure delete it.
 
-    The temporary file is flushed to disk before the move, so after a crash `path` is either the old file or the
-    complete new one.
+    The temporary file is flushed to disk before the move, and the folder after it, so after a crash `path` is either
+    the old file or the complete new one.
     """
     target = Path(path)
     try:
@@ -43,8 +55,39 @@ def atomic(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.chmod(0o666 & ~_umask())
         part.replace(target)
+        _flush_folder(target.parent)
+        if (files := _written.get()) is not None:
+            files.append(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Put the new name on disk too; some file systems cannot, and say so."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def written_files() -> Iterator[list[Path]]:
+    """Collect the files that `atomic` puts in place within the block."""
+    files: list[Path] = []
+    token = _written.set(files)
+    try:
+        yield files
+    finally:
+        _written.reset(token)
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the digest of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def write_json(path: str | Path, value: object, indent: int | None = 1) -> None:

@@ -3,14 +3,16 @@
 A run is a directory with a `run.json` (the request), a folder `steps/` (one small record per finished step) and the
 artefacts. `Run.step` is the whole protocol: if the step is recorded as finished under the same key, its artefact is
 loaded; otherwise it is made, written and then recorded. A process killed in between leaves no record, so the next run
-makes that step again. Every step is a function of its inputs and its seed, so the result is the same, byte for byte.
-`docs/run-directory.md` describes the format.
+makes that step again. A record holds the digests of the files that the step wrote: if one of them has changed, or the
+record itself, a note says so and the step is made again. Every step is a function of its inputs and its seed, so the
+result is the same, byte for byte. `docs/run-directory.md` describes the format.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +20,11 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar
 
 from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
-from .files import PART, fingerprint, plain, read_json, write_json
+from .files import PART, file_digest, fingerprint, plain, read_json, write_json, written_files
 
 __all__ = ["FORMAT", "Run", "recorded_seconds"]
 
-FORMAT = 1  # version of the run directory's layout
+FORMAT = 2  # version of the run directory's layout
 LOCK = "lock"
 
 
@@ -153,17 +155,36 @@ class Run:
         return self.put(name, made, time.perf_counter() - start, key=key, file=file)
 
     def get(self, name: str, kind: type[A], *, key: object = None) -> A | None:
-        """Return the artefact of a step that is recorded as finished under this key, or None."""
+        """Return the artefact of a step that is recorded as finished under this key, or None.
+
+        None as well if the record or a file of the artefact has changed since it was written; a note says so.
+        """
         if self.path is None:
             return None
         record_path = self.path / "steps" / f"{name}.json"
         if not record_path.exists():
             return None
-        record = read_json(record_path)
-        if record.get("key") != fingerprint(key):
+        record = _record(record_path)
+        if record is None:
+            return self._again(name, record_path, "is not as winnow wrote it")
+        if record["key"] != fingerprint(key):
             return None
+        for file, digest in record["digests"].items():
+            path = self.path / file
+            if not path.is_file():
+                return self._again(name, path, "is missing")
+            if file_digest(path) != digest:
+                return self._again(name, path, "has changed since it was written")
+        try:
+            found = kind.load(self.path / record["file"])
+        except StoreError as error:  # whole, but of another version
+            return self._again(name, self.path / record["file"], f"cannot be used ({str(error).rstrip('.')})")
         self._seconds[name] = float(record["seconds"])
-        return kind.load(self.path / record["file"])  # type: ignore[no-any-return]
+        return found  # type: ignore[no-any-return]
+
+    def _again(self, name: str, path: Path, why: str) -> None:
+        """Say that a step has to be made again."""
+        warnings.warn(f"{path} {why}; the step {name} is made again", stacklevel=4)
 
     def put(self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None) -> A:
         """Save the artefact of a step, then record the step as finished; this order makes it crash-safe."""
@@ -172,10 +193,11 @@ class Run:
             where = file if file is not None else name
             # An old record must not vouch for the new artefact if we are killed between the two writes.
             (self.path / "steps" / f"{name}.json").unlink(missing_ok=True)
-            made.save(self.path / where)
-            write_json(
-                self.path / "steps" / f"{name}.json", {"key": fingerprint(key), "file": where, "seconds": seconds}
-            )
+            with written_files() as files:
+                made.save(self.path / where)
+            digests = {os.path.relpath(file, self.path): file_digest(file) for file in files}
+            record = {"key": fingerprint(key), "file": where, "seconds": seconds, "digests": digests}
+            write_json(self.path / "steps" / f"{name}.json", {**record, "check": fingerprint(record)})
         return made
 
     def spent(self, name: str, seconds: float) -> None:
@@ -195,6 +217,16 @@ def recorded_seconds(run: str | Path, step: str) -> float:
     return sum(float(read_json(path)["seconds"]) for path in found if path.exists())
 
 
+def _record(path: Path) -> dict[str, Any] | None:
+    """Return a step's record, or None if it is not as it was written."""
+    try:
+        found = read_json(path)
+        check = found.pop("check")
+    except (StoreError, AttributeError, KeyError, TypeError):
+        return None
+    return found if check == fingerprint(found) else None
+
+
 def _about(path: Path) -> dict[str, Any]:
     """Return the `run.json` of a run; raise if this version cannot read it."""
     found = read_json(path / "run.json")
@@ -202,7 +234,8 @@ def _about(path: Path) -> dict[str, Any]:
         raise StoreError(f"{path / 'run.json'} does not describe a winnow run.")
     if found.get("format") != FORMAT:
         raise StoreError(
-            f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}."
+            f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}: repeat the "
+            f"command with another directory (--out)."
         )
     return found
 

@@ -5,12 +5,13 @@ workers does not. So every task runs with `threads` threads, in a worker or in t
 same bits with any number of workers.
 
 Workers are joblib's: started once, reused, and able to receive functions and models defined in a script or
-a notebook, without a `__main__` guard.
+a notebook, without a `__main__` guard. A worker ends when its parent does, in whatever way that ended.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ __all__ = ["Local", "Where", "describe", "engine_of", "named_engine"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+WATCH = 1.0  # seconds between two looks of a worker for its parent
 
 
 @registry.engine(name="local")
@@ -94,7 +96,8 @@ def _pooled(
 
     with joblib.parallel_config(backend="loky", inner_max_num_threads=threads):
         pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
-        done = pool(joblib.delayed(_timed)(function, item, index, threads) for index, item in enumerate(items))
+        work = joblib.delayed(_watched)
+        done = pool(work(os.getpid(), function, item, index, threads) for index, item in enumerate(items))
         try:
             yield from done
         except TerminatedWorkerError:
@@ -102,6 +105,24 @@ def _pooled(
                 "a worker process was killed, most likely because memory ran out; finished steps are "
                 "kept: run again with fewer workers."
             ) from None
+
+
+def _watched(parent: int, function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:
+    """The same in a worker, which does not outlive its parent."""
+    _leave_with(parent)
+    return _timed(function, item, index, threads)
+
+
+@cache
+def _leave_with(parent: int) -> None:
+    """End this process soon after its parent has ended: a killed one cannot tell its workers to stop."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="winnow-parent").start()
 
 
 def _timed(function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:

@@ -16,7 +16,7 @@ that is, if the expected difference is above zero given the pairs and what was s
 point leaves more to the pairs, which decide alone where they agree. Few pairs on small parts are noisy: going by m > 0
 alone turned good candidates away.
 
-Trainings are as long as the user's, or down to half of that so that all of them together cost about as much as one
+Trainings are as long as the user's, or down to half of that so that all of them together cost a little less than one
 training on everything: a quarter was seen to rank methods wrongly, and half is too short where few examples are kept.
 Test data have no part in this.
 
@@ -51,7 +51,7 @@ HELD_OUT = 0.2
 MOST = 5000  # examples held out at most
 FEWEST = 20  # examples held out at least; on fewer, one example is worth more than any difference to be found
 SHORTEST = 0.5  # of the epochs
-BUDGET = 1.0  # trainings on everything that all pairs may cost, if half the epochs are enough for that
+BUDGET = 0.85  # trainings on everything that all pairs may cost, if half the epochs are enough for that
 PRIOR, SPREAD = 0.005, 0.01  # the difference expected before any pair, and how far it may be from that
 
 Draw = Callable[[Source, int], Subset]  # a subset of a part of the source, by the number of the draw

@@ -6,7 +6,6 @@ ids are computed only when needed, because opening a large file does not read it
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from ..core import checks, parameter_names
 from ..core.errors import InputError
 from .images import Resized
 from .labels import understand
+from .seals import ContentSeal, FileStamps, array_seal
 
 __all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
 
@@ -41,6 +41,7 @@ class OpenRequest:
     drop: tuple[str, ...] | None = None
     text: tuple[str, ...] | None = None
     unreadable: str = "refuse"
+    trust_names: bool = False
     name: str | None = None
     like: Source | None = None
     cache: Any = None
@@ -128,6 +129,8 @@ class Pieces:
         Yields the bytes that identify an example; if not given, those that `read` returns.
     values
         The inputs as one array, if they are in memory anyway.
+    stamps
+        The files behind the examples, under which their seal is kept.
     origin, seal, raw
         As in Source; `assemble` adds to them.
     """
@@ -148,6 +151,7 @@ class Pieces:
     seal: str | Callable[[], str] = ""
     read_texts: Read | None = None
     raw: RawRows | None = None
+    stamps: FileStamps | None = None
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
@@ -163,10 +167,8 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
     )
     ids, ids_from = _ids(asked, found, targets.labels, owner)
     seal = found.seal
-    if found.values is not None and ids_from != "content":
-        seal = (seal if isinstance(seal, str) else "") + _content_seal(found.values, np.asarray(ids))
-    elif (found.kind == "text" or found.raw is not None) and ids_from != "content" and found.content is not None:
-        seal = ContentSeal(found.content, ids)
+    if ids_from != "content" and not asked.trust_names:
+        seal = _sealed(found, ids)
     read, shape = found.read, found.shape
     if asked.size is not None:
         if found.kind != "image":
@@ -197,6 +199,7 @@ def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:
             **found.origin,
             **({} if found.raw is None else {"encoding": found.raw.record}),
             **({"size": asked.size} if asked.size else {}),
+            **({"trusted": "names"} if asked.trust_names else {}),
         },
     )
 
@@ -215,13 +218,13 @@ def _ids(asked: OpenRequest, found: Pieces, labels: NDArray[Any] | None, owner: 
     return ContentIds(found.content or ContentRows(found.read, found.count), labels), "content"
 
 
-def _content_seal(values: NDArray[Any], ids: NDArray[Any]) -> str:
-    """Digest of the inputs in the order of their ids, since ids given by the user do not reflect the content."""
-    digest = hashlib.blake2b(digest_size=16)
-    order = np.argsort(ids, kind="stable")
-    for start in range(0, order.size, BLOCK):
-        digest.update(np.ascontiguousarray(values[order[start : start + BLOCK]]).tobytes())
-    return digest.hexdigest()
+def _sealed(found: Pieces, ids: Any) -> str | Callable[[], str]:
+    """The seal of examples whose ids are names: of their content, whatever they are called."""
+    if callable(found.seal):
+        return found.seal
+    if found.values is not None:
+        return found.seal + array_seal(found.values, np.asarray(ids))
+    return ContentSeal(found.content or ContentRows(found.read, found.count), ids, found.stamps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,20 +262,6 @@ class ContentIds:
     def __call__(self) -> NDArray[np.str_]:
         """Return the ids, in order."""
         return content_ids(self.content(), self.labels)
-
-
-@dataclass(frozen=True, eq=False)
-class ContentSeal:
-    """Computes a digest of the content in the order of the ids when called."""
-
-    content: Callable[[], Iterator[bytes]]
-    ids: Callable[[], ArrayLike] | ArrayLike
-
-    def __call__(self) -> str:
-        """Return the digest."""
-        rows = [hashlib.blake2b(row, digest_size=16).digest() for row in self.content()]
-        order = np.argsort(np.asarray(self.ids() if callable(self.ids) else self.ids), kind="stable")
-        return hashlib.blake2b(b"".join(rows[place] for place in order), digest_size=16).hexdigest()
 
 
 def renamed(source: Source, asked: OpenRequest) -> Source:

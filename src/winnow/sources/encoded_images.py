@@ -63,10 +63,19 @@ def encoded_items(column: Any, folder: Path) -> list[bytes | Path]:
     for item in column.to_pylist():
         if isinstance(item, dict):
             data, path = item.get("bytes"), item.get("path")
-            items.append(data if data is not None else folder / path if path else b"")
+            items.append(data if data is not None else _beside(folder, path) if path else b"")
         else:
             items.append(item if item is not None else b"")
     return items
+
+
+def _beside(folder: Path, path: str) -> Path:
+    """The file that a row names, which must lie next to the data or below: no path from data leaves its folder."""
+    if Path(path).is_absolute() or not (folder / path).resolve().is_relative_to(folder.resolve()):
+        raise DataError(
+            f"a row names the image file {path!r}, which is outside the folder of the data; it is not read."
+        )
+    return folder / path
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ every image below the folder is used, at any depth.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.source import Source
-from ..core.errors import DataError
+from ..core.errors import DataError, reason
 from .assembly import OpenRequest, Pieces, assemble
 from .class_folders import files_digest, folder_labels, holds, listed, split_folder
 from .images import ImageForm, decode, first_form, readable
 from .memory import Remembered
+from .seals import FileStamps
 
 __all__ = ["ENDINGS", "has_images", "open_image_folder"]
 
@@ -49,7 +51,6 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
     origin |= {"split": split} if split else {}
     origin |= {"skipped": skipped} if skipped else {}
     origin |= {"other_files": other} if other else {}
-    seal = files_digest((item.path, item.size) for item in found)
     key = (str(base), files_digest(found), form)
     reader = ImageFiles(str(base), tuple(files), form)
     return assemble(
@@ -65,7 +66,9 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
             own_ids=ids,
             ids_from="paths",
             origin=origin,
-            seal=seal,
+            content=reader.content,
+            stamps=FileStamps(tuple((str(base / item.path), item.size, item.changed) for item in found)),
+            seal=files_digest((item.path, item.size) for item in found),  # if names are trusted
         ),
     )
 
@@ -90,3 +93,11 @@ class ImageFiles:
             file = self.files[position]
             out[place] = decode(Path(self.root, file), self.form, file)
         return out
+
+    def content(self) -> Iterator[bytes]:
+        """Yield the bytes of every file, in order."""
+        for file in self.files:
+            try:
+                yield Path(self.root, file).read_bytes()
+            except OSError as error:
+                raise DataError(f"image {file} cannot be read: {reason(error)}.") from None

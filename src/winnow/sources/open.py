@@ -20,7 +20,7 @@ from ..core import checks, registry
 from ..core.errors import DataError, InputError, NotFoundError
 from ..core.parameter_names import of
 from ..core.registration import Adapter
-from ..core.request import Parameter
+from ..core.request import Parameter, flag
 from . import builtin, cifar, hf, idx, image_folder, npy, npz, parquet, table_file, text_folder, webdataset
 from .arrays import open_arrays
 from .assembly import OpenRequest, renamed
@@ -172,6 +172,9 @@ def open(  # the name is the public promise
     unreadable: Annotated[
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
+    trust_names: Annotated[
+        bool, flag("Take ids and file names for the content, and do not read all data to notice changes.")
+    ] = False,
     limit: Annotated[
         int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")
     ] = None,
@@ -213,6 +216,9 @@ def open(  # the name is the public promise
     unreadable
         What to do about images that cannot be decoded: "refuse" raises when one is fetched; "skip" decodes every
         image now and leaves out the broken ones, with a warning and a record in `origin`.
+    trust_names
+        Whether ids, names and sizes stand for the content. By default winnow reads all data once, so that changed data
+        never meet an old result; for data too large to be read, True leaves that out and says so in `origin`.
     limit
         Use only this many examples: a stratified random sample that does not depend on the order of the data.
     like
@@ -266,6 +272,7 @@ def open(  # the name is the public promise
         unreadable=unreadable,
         like=_model(like),
         cache=cache,
+        trust_names=trust_names,
         name=name,
     )
     if encode is not None:

@@ -26,6 +26,7 @@ from .images import ImageForm, Name, first_form, readable
 from .memory import Recent, Remembered, stamp_of
 from .raw_table import raw_pieces
 from .row_groups import Shards, opened, shards_of
+from .seals import FileStamps
 from .splits import split_files
 from .texts import text_pieces
 
@@ -65,6 +66,10 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "origin": origin,
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
+        "stamps": FileStamps(
+            tuple((path, *stamp) for path, stamp in shards.files),
+            (layout, asked.text, asked.columns, *(() if asked.encoding is None else (asked.encoding.digest,))),
+        ),
     }
     spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
     if spoken:

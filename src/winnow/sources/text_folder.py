@@ -17,6 +17,7 @@ from ..core.errors import DataError, reason
 from .assembly import OpenRequest, Pieces, assemble
 from .class_folders import FoundFile, files_digest, folder_labels, holds, listed, split_folder
 from .memory import unchanged
+from .seals import FileStamps
 from .texts import text_pieces
 
 __all__ = ["ENDINGS", "has_texts", "open_text_folder"]
@@ -54,6 +55,7 @@ def open_text_folder(path: Path, asked: OpenRequest) -> Source:
             own_ids=np.array([prefix + item.path for item in found], dtype=np.str_),
             ids_from="paths",
             origin=origin,
+            stamps=FileStamps(tuple((str(Path(files.root, item.path)), item.size, item.changed) for item in found)),
             **text_pieces(files, len(found), owner, (files.root, files_digest(found))),
         ),
     )

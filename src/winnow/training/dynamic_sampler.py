@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,8 +122,9 @@ class DynamicSampler:
         self._ahead: EpochPlan | None = None  # of the next one, if its length was asked for
         self._losses = np.full(self.n, np.nan, dtype=np.float32)  # what the current epoch is drawn by
         self._fresh = np.full(self.n, np.nan, dtype=np.float32)  # losses since then
-        self._pending: list[tuple[NDArray[np.int64], torch.Tensor]] = []  # not yet copied, so that a GPU need not wait
-        self._latest: NDArray[np.int64] | None = None
+        self._pending: list[tuple[NDArray[np.int64], torch.Tensor, int]] = []  # not copied, so that a GPU need not wait
+        self._latest: NDArray[np.int64] | None = None  # positions of the latest batch
+        self._latest_weights: torch.Tensor | None = None  # their weights over the batch size
         self._outstanding = 0  # batches given since the last `weigh`
 
     @property
@@ -152,10 +154,17 @@ class DynamicSampler:
                 self._given += 1
                 yield int(position)
         else:
-            for first, last in zip(plan.bounds[self._given : -1], plan.bounds[self._given + 1 :], strict=True):
+            bounds = plan.bounds[self._given :].tolist()
+            batches = [plan.order[first:last] for first, last in pairwise(bounds)]
+            rest = self._scaled(plan.order[bounds[0] :])
+            weights = rest.split(np.diff(bounds).tolist())  # all at once: slices one by one cost more
+            for where, weight in zip(batches, weights, strict=True):
                 if self.steps is not None and self._done + self._given >= self.steps:
                     break
-                self._latest = plan.order[first:last][self._rank :: self._replicas]
+                if self._replicas > 1:
+                    mine = slice(self._rank, None, self._replicas)
+                    where, weight = where[mine], weight[mine]
+                self._latest, self._latest_weights = where, weight
                 self._given += 1
                 self._outstanding += 1
                 yield self._latest.copy()
@@ -192,15 +201,25 @@ class DynamicSampler:
         InputError
             If the positions do not fit.
         """
-        where = self._weighed(losses, positions)
-        if self._plan is None:
-            raise InputError(f"weigh of {OWNER} needs a batch of an iteration; none has been started.")
         import torch
 
+        where, weights = self._latest, self._latest_weights
+        usual = positions is None and self._outstanding == 1 and isinstance(losses, torch.Tensor)
+        if not usual or where is None or weights is None or losses.shape != where.shape:  # checked with words
+            where = self._weighed(losses, positions)
+            if self._plan is None:
+                raise InputError(f"weigh of {OWNER} needs a batch of an iteration; none has been started.")
+            weights = self._scaled(where)
         self._outstanding = 0
-        self._pending.append((where, losses.detach().to(torch.float32, copy=True)))
-        weights = torch.from_numpy(self._plan.weights[where] / np.float32(self.batch or where.size)).to(losses)
-        return (losses * weights).sum()
+        self._pending.append((where, losses.detach(), losses._version))  # a copy would cost as much as the sum
+        return (losses * weights.to(losses)).sum()
+
+    def _scaled(self, where: NDArray[np.int64]) -> torch.Tensor:
+        """The weights at these positions, over the size of a batch."""
+        import torch
+
+        assert self._plan is not None
+        return torch.from_numpy(self._plan.weights[where] / np.float32(self.batch or where.size))
 
     def _weighed(self, losses: torch.Tensor, positions: Any) -> NDArray[np.int64]:
         if not hasattr(losses, "detach") or losses.ndim != 1 or not len(losses):
@@ -239,8 +258,12 @@ class DynamicSampler:
             return
         import torch
 
-        where = np.concatenate([positions for positions, _ in self._pending])
-        losses = torch.cat([part for _, part in self._pending]).cpu().numpy()  # one copy from a GPU, not one per batch
+        if any(part._version != version for _, part, version in self._pending):
+            raise InputError(f"losses of {OWNER}.weigh must not be changed in place afterwards; they were.")
+        where = np.concatenate([positions for positions, _, _ in self._pending])
+        losses = (
+            torch.cat([part for _, part, _ in self._pending]).float().cpu().numpy()
+        )  # one copy from a GPU, not one per batch
         finite = np.isfinite(losses)
         if not finite.all():
             first = where[np.argmin(finite)]

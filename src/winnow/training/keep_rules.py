@@ -37,7 +37,7 @@ def by_loss(losses: NDArray[np.float64], prune: float, progress: float) -> NDArr
     ordered = np.sort(losses)
     sums = np.concatenate([[0.0], np.cumsum(ordered)])
     low, high = LEAST / float(ordered[-1]), 1 / float(positive.min())
-    for _ in range(64):  # of the logarithm: a single tiny loss makes the range wide
+    while high > low * (1 + 1e-9):  # of the logarithm: a single tiny loss makes the range wide
         middle = math.sqrt(low) * math.sqrt(high)
         cut, full = (int(ordered.searchsorted(level / middle)) for level in (LEAST, 1.0))
         total = LEAST * cut + middle * (sums[full] - sums[cut]) + (losses.size - full)
