@@ -66,7 +66,8 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "class_names": class_names_in(schema, layout.label),
         "ids_from": f"column {layout.identity}",
         "stamps": FileStamps(
-            tuple((path, *stamp) for path, stamp in shards.files), (layout, asked.text, asked.columns)
+            tuple((path, *stamp) for path, stamp in shards.files),
+            (layout, asked.text, asked.columns, *(() if asked.encoding is None else (asked.encoding.digest,))),
         ),
         **tables.target_pieces(layout, partial(_column, shards), asked, owner),
         **tables.beside(layout, partial(_column, shards)),
