@@ -175,15 +175,10 @@ class Pieces:
     origin: Mapping[str, Any] = field(default_factory=dict)
     seal: str | Callable[[], str] = ""
     read_texts: Read | None = None
-<<<<<<< HEAD
     stamps: FileStamps | None = None
     groups: Any = None
     times: Any = None
     raw: RawRows | None = None
-=======
-    raw: RawRows | None = None
-    stamps: FileStamps | None = None
->>>>>>> tables
 
 
 def assemble(asked: OpenRequest, name: str, found: Pieces) -> Source:

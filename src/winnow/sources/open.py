@@ -297,15 +297,9 @@ def open(  # the name is the public promise
         group=group,
         time=time,
         unreadable=unreadable,
-<<<<<<< HEAD
         trust_names=trust_names,
         like=_model(like),
         cache=cache,
-=======
-        like=_model(like),
-        cache=cache,
-        trust_names=trust_names,
->>>>>>> tables
         name=name,
     )
     if encode is not None:

@@ -66,16 +66,7 @@ def open_torch(dataset: Any, asked: OpenRequest) -> Source:
         looks = LOOKS if asked.trust_names else None
         row, kind = canonical(form.array(item, 0, owner)[None], owner)
         reader = Items(dataset, row.shape[1:], owner, form)
-<<<<<<< HEAD
         inputs = {"read": reader, "shape": reader.shape, "kind": kind, "seal": Seal(reader, count, looks)}
-=======
-        inputs = {
-            "read": reader,
-            "shape": reader.shape,
-            "kind": kind,
-            "seal": Seal(reader, count, LOOKS if asked.trust_names else None),
-        }
->>>>>>> tables
     return assemble(
         asked,
         name,
