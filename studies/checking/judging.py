@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
+from winnow.scores.wrong_share import ahead
 
 __all__ = [
     "BINS",
     "average_precision",
     "f1",
-    "margin",
     "observed_numbers",
     "oracle",
     "pooled",
@@ -67,9 +67,9 @@ def observed_numbers(signals: wn.Signals, classes: Floats) -> Floats:
     aum, early = -margins.mean(axis=0), -margins[: max(2, len(margins) // 2)][1:].mean(axis=0)
     return np.stack(
         [
-            margin(classes, labels),
+            ahead(classes, labels),
             np.clip(aum / aum.std(), -3, 3),
-            np.clip(margin(learned, labels), -6, 6),
+            ahead(learned, labels),
             np.log(losses.mean(axis=0) + 0.05),
             np.clip(early / early.std(), -3, 3),
             -np.log(classes[rows, labels] + 1e-3),
@@ -77,16 +77,6 @@ def observed_numbers(signals: wn.Signals, classes: Floats) -> Floats:
         ],
         axis=1,
     )
-
-
-def margin(classes: Floats, labels: NDArray[np.int64]) -> Floats:
-    """How far the best other class is ahead of the label, in log odds within -6 and 6."""
-    rows = np.arange(labels.size)
-    others = classes.copy()
-    others[rows, labels] = 0.0
-    least = 1e-6
-    ahead = np.log(np.maximum(others.max(axis=1), least)) - np.log(np.maximum(classes[rows, labels], least))
-    return np.asarray(np.clip(ahead, -6, 6))
 
 
 def oracle(numbers: Floats, wrong: Flags) -> Floats:
