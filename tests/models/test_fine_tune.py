@@ -101,7 +101,7 @@ def test_a_network_without_a_head_gets_one(encoder: Any, width: int) -> None:
         (("conv1", "bn1", "layer1", "layer2"), {"layer3", "linear"}),
         (("linear",), {"conv1", "bn1", "layer1", "layer2", "layer3"}),
     ],
-    ids=str,
+    ids=["backbone", "one", "most", "head"],
 )
 def test_frozen_layers_do_not_change_in_training_and_neither_do_their_statistics(
     weights: Path, freeze: Any, trained: set[str]
