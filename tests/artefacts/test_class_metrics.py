@@ -12,7 +12,7 @@ import winnow as wn
 from winnow.artefacts.class_metrics import auroc_marks, by_class, class_mean, f1_marks, metric_of
 from winnow.artefacts.intervals import crossed, paired
 from winnow.artefacts.study import Arm, Outcome
-from winnow.core.errors import InputError, NotDefinedError
+from winnow.core.errors import NotDefinedError, UnknownNameError
 
 SHARES = np.array([0.6, 0.25, 0.15])
 
@@ -135,7 +135,7 @@ def test_a_study_has_all_metrics_with_intervals_and_keeps_them(tmp_path: Path) -
     other = wn.evaluate(source, half, metric="auroc", out=tmp_path / "run", **how)
     assert other.metric == "auroc"
     assert [o.seconds for o in other.outcomes] == [o.seconds for o in study.outcomes]
-    with pytest.raises(InputError, match="unknown metric of study 'r2'"):
+    with pytest.raises(UnknownNameError, match="unknown metric of study 'r2'"):
         study.interval("half", metric="r2")
 
 

@@ -28,6 +28,7 @@ COMMANDS = (
     "score",
     "select",
     "evaluate",
+    "export",
     "proxy",
     "theory",
     "methods",

@@ -81,7 +81,7 @@ def test_every_method_says_what_it_is() -> None:
     for method in [*registry.listing("score"), *registry.listing("selector")]:
         assert method.summary
         assert method.paper
-        assert method.tasks <= {"classification", "regression", "unlabelled"}
+        assert method.tasks <= {"classification", "multilabel", "regression", "unlabelled"}
 
 
 def test_a_name_is_registered_once() -> None:

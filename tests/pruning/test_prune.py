@@ -156,7 +156,11 @@ def test_seed_decides() -> None:
 @pytest.mark.parametrize(
     ("task", "options", "words"),
     [
-        ("regression", {"method": "el2n"}, "'el2n' .* is defined for classification, and .* is regression"),
+        (
+            "regression",
+            {"method": "el2n"},
+            "'el2n' .* is defined for classification and multilabel, and .*regression",
+        ),
         ("regression", {"method": "beta"}, "defined for classification"),
         ("unlabelled", {"method": "aum+strata"}, "is unlabelled"),
         ("classification", {"method": "strata", "betaa": 0.1}, "betaa"),

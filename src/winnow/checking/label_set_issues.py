@@ -16,7 +16,7 @@ from ..artefacts import Signals, Source
 from ..artefacts.label_sets import label_words
 from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
 from ..scores.wrong_share import SPREAD
-from .label_issues import FLAGGED, LabelIssues, rate_of, verdicts_of, with_marks
+from .label_issues import FLAGGED, LabelIssues, flagged_from, rate_of, verdicts_of, with_marks
 
 __all__ = ["label_set_issues"]
 
@@ -36,7 +36,8 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
     found = label_set_evidence(signals.take(source.ids))
     verdicts = verdicts_of(source, marks)
     sure = with_marks(found.probability, verdicts)
-    flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
+    border = flagged_from(sure)
+    flagged = np.where(verdicts == "", sure >= border, verdicts == "confirmed")
     changes = [_changes(row) for row in found.wrong]
     names = source.classes
     ranking = {

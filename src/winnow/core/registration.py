@@ -217,6 +217,7 @@ class Signal(Registration):
     arrays: Mapping[str, ArrayLayout] = field(default_factory=dict)
     when: Moment = "trained"
     make_up: MakeUp | None = None
+    examples: frozenset[str] = frozenset()  # kinds of examples that it is defined for; all if empty
 
     @property
     def stacked(self) -> bool:

@@ -142,6 +142,7 @@ def signal(
     cost: Cost = LOOK,
     paper: str = "",
     make_up: MakeUp | None = None,
+    examples: Iterable[str] = (),
 ) -> Callable[[F], F]:
     """Register a signal: a function from a Look (network, examples, settings) to arrays by name.
 
@@ -168,13 +169,15 @@ def signal(
         A function of sizes, labels, hardness and a random generator that makes plausible arrays, including the first
         axis (arrays that the task lacks may be missing); noise of the declared shapes if not given. `winnow.testing`
         checks scores on these arrays: the higher the hardness (0 to 1), the harder the example should look.
+    examples
+        The kinds of examples for which it is defined, such as `text`; all if not given.
     """
     check_moment(when)
     layouts = {
         name: given if isinstance(given, ArrayLayout) else ArrayLayout(tuple(given)) for name, given in arrays.items()
     }
     about: dict[str, Any] = {"arrays": layouts, "when": when, "tasks": frozenset(tasks), "cost": cost}
-    about |= {"paper": paper, "make_up": make_up}
+    about |= {"paper": paper, "make_up": make_up, "examples": frozenset(examples)}
     for name, layout in layouts.items():
         if _layouts().get(name, layout) != layout:
             raise InputError(f"an array named {name!r} is registered already, with axes {_layouts()[name].axes}.")

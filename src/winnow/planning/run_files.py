@@ -12,10 +12,11 @@ from .workload import Counts
 __all__ = ["file_bytes"]
 
 HEADER, ARRAY = 330, 125  # bytes of a signals file, and of each of its arrays, besides the numbers
-TABLE, RECORD = 1500, 120  # bytes of a table and of a step record, besides the numbers
+TABLE, RECORD = 1500, 250  # bytes of a table, besides the numbers, and of a step record
 ORIGIN = 2750  # bytes of provenance in a table, for each thing it was made from: signals, scores, soft targets
 DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 COLUMN = 250  # bytes that a further column of a table takes, besides the numbers
+NETWORK = 900  # bytes of a network that is kept for data to come, besides its weights
 RESULT, PER_CLASS = 130, 21  # bytes of the result of a training of the veto, and of each class in it
 HALVES = 1 << 16  # different numbers in half precision
 
@@ -42,9 +43,18 @@ def file_bytes(source: Source, request: Request, counts: Counts, tried: int) -> 
         "scores": scores if counts.scored else 0.0,
         "subset": _column(counts.kept, width, counts.kept) + TABLE + ORIGIN * (counts.scored + (files > 0)) + classes,
         "soft targets": _soft(source, counts.kept) + classes if request.soft else 0.0,
+        "networks": counts.watched * (4 * counts.parameters + NETWORK),
+        "digests": _digests(source, counts, width),
         "veto": tried * (RESULT + PER_CLASS * len(source.classes) + RECORD),
         "records": (files + counts.scored + 1) * RECORD + 550,
     }
+
+
+def _digests(source: Source, counts: Counts, width: float) -> float:
+    """Bytes of the digests of all examples, which are kept if ids say nothing about the content."""
+    if not counts.watched or source.origin.get("ids") == "content":
+        return 0.0
+    return _column(counts.n, width, counts.n) + _column(counts.n, 8, counts.n) + TABLE + RECORD
 
 
 def _soft(source: Source, kept: int) -> float:

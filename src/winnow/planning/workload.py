@@ -168,13 +168,11 @@ def _sizes(source: Source, network: torch.nn.Module | None, embedded: int) -> tu
     x = torch.zeros(2, *source.shape, dtype=dtype, device=next(network.parameters(), torch.zeros(0)).device)
     try:
         with eval_mode(network), torch.no_grad():
-            dim = features_of(network, x).shape[1] if embedded else 0
-            if not embedded:
-                network(x)
+            network(x)
     finally:
         for hook in hooks:
             hook.remove()
-    return int(dim), sum(seen) // 2
+    return int(features_of(network, x).shape[1]) if embedded else 0, sum(seen) // 2
 
 
 def workers_of(engine: Engine, jobs: int) -> int:

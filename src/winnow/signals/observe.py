@@ -232,6 +232,13 @@ def observation_of(asked: VerbRequest, source: Source) -> Observation:
             "wn.embed(source, model) gives signals without labels."
         )
     for word in words:
+        kinds = known[word].examples
+        if kinds and source.kind not in kinds:
+            raise NotDefinedError(
+                f"{word} of {of('want', 'observe')} is defined for {' and '.join(sorted(kinds))}, and source "
+                f"{source.name!r} holds a {source.kind}."
+            )
+    for word in words:
         if source.task not in known[word].tasks:
             others = [entry.name for entry in known.values() if source.task in entry.tasks]
             raise NotDefinedError(

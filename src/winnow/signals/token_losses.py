@@ -31,12 +31,12 @@ def _made_up(
     tasks=registry.ALL_TASKS,
     paper="Li et al. 2024",
     make_up=_made_up,
+    examples=("text",),
 )
 def token_losses(look: Look) -> dict[str, NDArray[Any]]:
     """Loss of the causal language model `hf:PATH` per token of the response, after its prompt and alone."""
     name, source = look.what.model, look.feed.source
-    if source.kind != "text" or source.read_texts is None:
-        raise NotDefinedError(f"token_losses is defined for text; source {source.name!r} holds a {source.kind}.")
+    assert source.read_texts is not None
     if not isinstance(name, str) or not name.startswith("hf:"):
         raise NotDefinedError(
             "token_losses need a causal language model as the model: hf:PATH, a folder of transformers."

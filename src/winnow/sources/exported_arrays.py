@@ -70,6 +70,6 @@ def _inputs(kept: KeptRows, path: Path) -> NDArray[Any]:
     given = kept.what[0] if isinstance(kept.what, tuple) else kept.what
     if isinstance(given, np.ndarray):
         return np.asarray(given[kept.where])
-    if kept.adapter == "npz":
-        return read_array(kept.path, "")[kept.where]
+    if kept.adapter == "npy" and kept.path.is_file():
+        return np.asarray(np.load(kept.path, mmap_mode="r", allow_pickle=False)[kept.where])
     return kept.source.read(kept.where)

@@ -213,7 +213,7 @@ def _from_source(kept: KeptRows, path: Path) -> pa.Table:
     source = kept.source
     if source.kind not in ("table", "text"):
         raise InputError(
-            f"path of Subset.export must end in .npz, or be a folder, for {source.kind}s in memory; got {path}."
+            f"path of Subset.export must end in .npz, or be a folder, for {source.kind}s in memory; got a table."
         )
     columns: dict[str, Any] = {"id": kept.ids.tolist()}
     if source.kind == "text":

@@ -127,6 +127,11 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 
 
 def checks_of_signal(name: str) -> dict[str, Callable[[], None]]:
-    """Return every check of a signal by name; the signal must be defined for classification."""
-    registry.get("signal", name)
+    """Return every check of a signal by name; the signal must be defined for classification.
+
+    They are run on rows of numbers with a small network: one that is only defined for other kinds of examples has none.
+    """
+    kinds = registry.get("signal", name).examples
+    if kinds and "table" not in kinds:
+        return {}
     return {check.__name__[1:]: partial(check, name) for check in CHECKS}

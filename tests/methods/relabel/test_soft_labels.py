@@ -187,7 +187,7 @@ class Odd(torch.nn.Module):
         ({"weights": "w.pt"}, "weights of soft_labels are only for a named network"),
         ({"temperature": 0.0}, "temperature of soft_labels must be"),
         ({"mean": (0.0, 0.0)}, "soft_labels needs mean and std together"),
-        ({"source": wn.open(np.arange(8.0).reshape(4, 2))}, "needs classes"),
+        ({"source": wn.open(np.arange(8.0).reshape(4, 2))}, "needs one class per example"),
     ],
 )
 def test_refusals(change: dict[str, Any], sentence: str) -> None:
