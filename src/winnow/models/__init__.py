@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from . import networks, resnet, text_networks
 from .build import NETWORKS, build, choose
-from .features import eval_mode, feature_layer, features_of
+from .features import feature_layer, features_of
 from .fine_tune import FineTune
 from .frozen import Frozen
+from .modes import eval_mode
 from .representation import Representation, representation
 from .search_space import small_networks
 

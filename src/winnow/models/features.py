@@ -11,10 +11,9 @@ import torch
 from torch import nn
 
 from ..core.errors import InputError
-from .modes import eval_mode
 from .representation import representation
 
-__all__ = ["eval_mode", "feature_layer", "features_of"]
+__all__ = ["feature_layer", "features_of"]
 
 
 def feature_layer(model: nn.Module) -> str:

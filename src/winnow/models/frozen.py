@@ -13,8 +13,9 @@ from torch.nn.parameter import is_lazy
 
 from ..core.errors import InputError
 from ..core.files import fingerprint
-from .features import eval_mode, features_of
+from .features import features_of
 from .identity import DescribedModel, describe
+from .modes import eval_mode
 
 __all__ = ["PENULTIMATE", "Frozen", "state_of"]
 

@@ -17,7 +17,8 @@ from ..core import registry
 from ..engines import Engine
 from ..engines.local import describe as describe_engine
 from ..models import build, choose
-from ..models.features import eval_mode, features_of
+from ..models.features import features_of
+from ..models.modes import eval_mode
 from ..pruning.resolved_request import Request
 from ..signals.ensemble import BLOCK, LEFT_OUT
 from ..signals.observation import signals_for

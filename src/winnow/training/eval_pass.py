@@ -50,7 +50,7 @@ def eval_pass(
     import torch
     from torch.utils.data import DataLoader
 
-    from ..models.features import eval_mode
+    from ..models.modes import eval_mode
 
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         raise InputError(f"dataset of eval_pass must have a length and be indexable; got a {type(dataset).__name__}.")

@@ -121,7 +121,7 @@ def _read(model: nn.Module, layer: nn.Linear, name: str, x: Any) -> tuple[NDArra
     """Inputs and outputs of the head for every example, after checking that its output is the network's."""
     import torch
 
-    from ...models.features import eval_mode
+    from ...models.modes import eval_mode
 
     inputs = x if isinstance(x, torch.Tensor) else torch.as_tensor(np.require(x, requirements="W"))
     first = next(model.parameters())
