@@ -31,7 +31,8 @@ types:
 	$(BIN)/mypy
 
 # What takes minutes: the studies in small, a package from outside, commands that are killed, every kind of data, and the README's experiment.
-LONG := tests/studies tests/thirdparty tests/cli/test_killed.py tests/docs/test_code.py tests/docs/test_kinds.py
+LONG := tests/studies tests/thirdparty tests/cli/test_killed.py tests/docs/test_code.py tests/docs/test_kinds.py tests/pruning/test_since.py \
+	tests/models/test_text_transformers.py tests/pruning/test_unlabelled_features.py
 
 unit:  # a file at a time on two processes, each with one thread
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore=,$(LONG))
