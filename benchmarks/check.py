@@ -1,13 +1,14 @@
 """How well `winnow check` finds planted wrong labels, beside cleanlab, plain loss and AUM.
 
     python benchmarks/check.py --out RUN [--data penbased fashion-mnist cifar10] [--seeds 3] [--examples 10000]
-        [--epochs 20] [--train] [--kept] [--publish docs/studies]
+        [--epochs 20] [--noise drawn:0.18 ...] [--observe] [--train] [--kept] [--publish docs/studies]
 
 Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
 would compute them, and runs in an environment of its own inside RUN. "loss" is the loss of the out-of-fold predictions
 that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one ordinary
-training without folds. None of these sets was used to fit winnow's constants (studies/checking/calibration.py).
-Results are kept in RUN, one file per cell, so a run that was stopped goes on. --train also trains on what
+training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
+Results are kept in RUN, one file per cell, and the trainings behind them too, so a run that was stopped goes on.
+--observe does the trainings alone, so that they can be done before the rules are settled. --train also trains on what
 `Issues.clean()` keeps, a random subset of the same size, and everything.
 """
 
@@ -37,6 +38,7 @@ from studies.winning.data import keel
 
 import winnow as wn
 from winnow.checking.duplicates import duplicates
+from winnow.checking.examination import judge
 from winnow.checking.neighbour_rows import neighbour_rows
 from winnow.core import registry
 from winnow.core import run as store
@@ -46,8 +48,8 @@ from winnow.signals.observation import Look
 from winnow.sources.holdout import hold_out
 from winnow.training import predict
 
-NOISE = (("uniform", 0.05), ("uniform", 0.2), ("pair", 0.2), ("human", 0.2))
-MODELS = {"cifar10": "convnet:width=16"}  # as `wn.check` takes; the others take what auto stands for
+NOISE = (("uniform", 0.05), ("uniform", 0.2), ("pair", 0.2), ("human", 0.2), ("drawn", 0.18))
+TRAINED = (("human", 0.2), ("drawn", 0.18), ("human", 0.0))
 DATA = ("penbased", "fashion-mnist", "cifar10", "sst2")
 TABLES = ("penbased",)
 TRAININGS = 3  # seeds of the trainings on what clean keeps
@@ -96,10 +98,28 @@ def observed(source: wn.Source, seed: int, model: str, recipe: wn.Recipe, out: P
     """What `wn.check` observes, and the last epoch beside it; kept in the run directory."""
     groups = duplicates(source, None, seed=seed).group
     want = ("oof", "last_oof")
-    kept = out / "observed" / f"{source.fingerprint[:16]}-{recipe.epochs}-{seed}"
+    kept = folder(source, seed, recipe, out, "folds")
     made = wn.observe(source, model, recipe, want=want, groups=groups, seed=seed, out=kept, engine=LIMITED)
     axes = {**(made.axes or {}), "embeddings": ("examples", "embedding")}
     return replace(made, arrays={**made.arrays, "embeddings": neighbour_rows(source, seed)}, axes=axes)
+
+
+def once_observed(source: wn.Source, seed: int, model: str, recipe: wn.Recipe, out: Path) -> wn.Signals:
+    """One ordinary training, kept in the run directory."""
+    want, kept = ("dynamics", "predictions"), folder(source, seed, recipe, out, "once")
+    return wn.observe(source, model, recipe, want=want, seed=seed, out=kept, engine=LIMITED)
+
+
+def both_observed(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace) -> None:
+    """Train all that a cell needs, and judge nothing."""
+    source, recipe = noisy(truth, kind, rate, seed), wn.Recipe(epochs=asked.epochs)
+    for observing in (observed, once_observed):
+        observing(source, seed, judge(source, "auto"), recipe, asked.out)
+
+
+def folder(source: wn.Source, seed: int, recipe: wn.Recipe, out: Path, what: str) -> Path:
+    """Where trainings on these labels are kept."""
+    return out / "observed" / f"{source.fingerprint[:16]}-{recipe.epochs}-{seed}-{what}"
 
 
 def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
@@ -121,12 +141,12 @@ def cell(
     """Every method on one data set with one kind of errors."""
     source = noisy(truth, kind, rate, seed)
     wrong = np.asarray(source.labels) != np.asarray(truth.labels)
-    model, recipe = MODELS.get(truth.name, "auto"), wn.Recipe(epochs=asked.epochs)
+    model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
     clock, work = time.perf_counter(), time.process_time()
     signals = observed(source, seed, model, recipe, asked.out)
     ours = {"winnow": judged(source, signals, seed)}
     seconds = {"clock": time.perf_counter() - clock, "core": time.process_time() - work}
-    plain = wn.observe(source, model, recipe, want=("dynamics", "predictions"), seed=seed, engine=LIMITED)
+    plain = once_observed(source, seed, model, recipe, asked.out)
     ours["winnow, one training"] = judged(source, plain, seed)
     theirs = cleanlab(source, signals, asked.out / "cleanlab", python)
     labels = np.asarray(source.labels)
@@ -171,7 +191,7 @@ def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dic
     """Accuracy of a training on what `clean` keeps, on a random subset of that size, and on everything."""
     truth, test = opened(name, asked.examples)
     source = noisy(truth, kind, rate)
-    model, recipe = MODELS.get(name, "auto"), wn.Recipe(epochs=asked.epochs)
+    model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
     found = wn.check(source, signals=observed(source, 0, model, recipe, asked.out), engine=LIMITED)
     subset = found.clean()
     study = wn.evaluate(
@@ -196,7 +216,7 @@ def _once(make: Callable[..., dict[str, Any]], *settings: Any) -> Callable[[int]
 def kept(folder: Path) -> list[dict[str, Any]]:
     """Every result that a run directory holds, whatever its sizes, in the order of the tables."""
     found = [store.read_json(file) for file in sorted(folder.glob("*.json"))]
-    order = [*NOISE, ("human", 0.0)]
+    order = [*NOISE, *TRAINED]
     return sorted(
         ({**one["settings"], **one["values"]} for one in found),
         key=lambda one: (DATA.index(one["data"]), order.index((one["kind"], one["rate"])), one.get("seed", 0)),
@@ -210,6 +230,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--examples", type=int, default=10_000, help="at most so many training examples")
     parser.add_argument("--epochs", type=int, default=20)
+    noise = {f"{kind}:{rate:g}": (kind, rate) for kind, rate in NOISE}
+    parser.add_argument("--noise", nargs="+", choices=list(noise), default=list(noise), help="kinds of errors")
+    parser.add_argument("--observe", action="store_true", help="only the trainings of the cells, which are kept")
     parser.add_argument("--train", action="store_true", help="also train on what clean() keeps")
     parser.add_argument("--kept", action="store_true", help="only the tables, of all that is kept in RUN")
     parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
@@ -228,15 +251,18 @@ def main() -> None:
         except WinnowError as error:
             print(f"{name} is left out: {error}", flush=True)
             continue
-        for kind, rate in NOISE:
+        for kind, rate in [noise[one] for one in asked.noise]:
             for seed in range(asked.seeds):
+                if asked.observe:
+                    both_observed(truth, kind, rate, seed, asked)
+                    continue
                 said = {"data": name, "kind": kind, "rate": rate, "seed": seed}
                 sizes = {"examples": asked.examples, "epochs": asked.epochs}
                 made = shelf.keep("cells", {**said, **sizes}, _once(cell, truth, kind, rate, seed, asked, python))
                 cells.append({**said, **sizes, **made})
                 shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
                 print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
-        for kind, rate in (("human", 0.2), ("human", 0.0)) if asked.train else ():
+        for kind, rate in TRAINED if asked.train else ():
             said = {"data": name, "kind": kind, "rate": rate}
             sizes = {"examples": asked.examples, "epochs": asked.epochs}
             made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, asked))

@@ -19,7 +19,7 @@ from studies.parts import COLOURS, INK, RANDOM, panels, written
 from winnow.artefacts.intervals import mean
 
 METHODS = ("winnow", "winnow, one training", "cleanlab", "loss", "aum", "oracle")
-WORDS = {"uniform": "uniform", "pair": "pairs", "human": "like people"}
+WORDS = {"uniform": "uniform", "pair": "pairs", "human": "by a rule", "drawn": "drawn like people"}
 Cell = dict[str, Any]
 
 

@@ -21,6 +21,7 @@ from torch.nn import functional
 
 import winnow as wn
 from winnow.core.errors import WinnowError
+from winnow.models.modes import eval_mode
 
 BATCH = 128
 
@@ -50,7 +51,7 @@ def epoch(
     y: torch.Tensor,
     order: torch.Tensor,
     rec: wn.Recorder | None,
-    eval_mode: bool,
+    afterwards: bool,
 ) -> tuple[float, float]:
     """Train one epoch, recorded or not; the seconds it took on the wall's clock and on the processor's."""
     wall, cpu = time.perf_counter(), time.process_time()
@@ -61,11 +62,10 @@ def epoch(
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if rec is not None and not eval_mode:
+        if rec is not None and not afterwards:
             rec.log(where, logits, y[where])
-    if rec is not None and eval_mode:
-        model.eval()
-        with torch.no_grad():
+    if rec is not None and afterwards:
+        with eval_mode(model), torch.no_grad():
             for where in torch.arange(len(x)).split(2 * BATCH):
                 rec.log(where, model(x[where]), y[where])
     if rec is not None:
@@ -84,7 +84,7 @@ def main() -> None:
     arms = {}
     for way, (recorded, _) in ways.items():
         model = wn.models.build("lenet5", classes=10)
-        rec = wn.Recorder(len(x), 10) if recorded else None
+        rec = wn.Recorder(len(x), 10, keep=("dynamics", "predictions")) if recorded else None
         arms[way] = (model, torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9), rec)
     seconds: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     for repeat in range(options.repeats + 1):

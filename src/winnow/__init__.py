@@ -22,17 +22,22 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from . import models
     from .artefacts import Issues, Scores, Signals, Source, Study, Subset
+    from .artefacts.bench_record import BenchRecord
+    from .bench.benchmark import benchmark
     from .checking.check import check
     from .core import errors
-    from .engines import Local
+    from .engines import Local, Ray
     from .evaluation.evaluate import evaluate
     from .evaluation.probe import probe
     from .evaluation.proxy import proxy
+    from .explaining.audit import audit
     from .explaining.explain import explain
+    from .explaining.why import why
     from .methods import influence, lpntk, moments, narrowing, relabel, theory
     from .methods.narrowing.narrow import narrow
     from .methods.relabel.accelerator import Accelerator
     from .planning.plan import plan
+    from .planning.rows_plan import plan_rows
     from .pruning.proof import prune_with_proof
     from .pruning.prune import prune
     from .pruning.train import train
@@ -45,13 +50,16 @@ if TYPE_CHECKING:
     from .training.recipe import Recipe
     from .training.recorder import Recorder
     from .training.soft_loss import soft_loss
+    from .viewer.view import view
 
 # Where each public name lives. A name that ends a dotted path without a colon is a module.
 _HOMES = {
     "Accelerator": "methods.relabel.accelerator:Accelerator",
+    "BenchRecord": "artefacts.bench_record:BenchRecord",
     "DynamicSampler": "training.dynamic_sampler:DynamicSampler",
     "Issues": "artefacts:Issues",
     "Local": "engines:Local",
+    "Ray": "engines:Ray",
     "Recipe": "training.recipe:Recipe",
     "Recorder": "training.recorder:Recorder",
     "Scores": "artefacts:Scores",
@@ -59,6 +67,8 @@ _HOMES = {
     "Source": "artefacts:Source",
     "Study": "artefacts:Study",
     "Subset": "artefacts:Subset",
+    "audit": "explaining.audit:audit",
+    "benchmark": "bench.benchmark:benchmark",
     "check": "checking.check:check",
     "embed": "signals.embed:embed",
     "errors": "core.errors",
@@ -75,6 +85,7 @@ _HOMES = {
     "observe": "signals.observe:observe",
     "open": "sources.open:open",
     "plan": "planning.plan:plan",
+    "plan_rows": "planning.rows_plan:plan_rows",
     "probe": "evaluation.probe:probe",
     "proxy": "evaluation.proxy:proxy",
     "prune": "pruning.prune:prune",
@@ -85,13 +96,17 @@ _HOMES = {
     "soft_loss": "training.soft_loss:soft_loss",
     "theory": "methods.theory",
     "train": "pruning.train:train",
+    "view": "viewer.view:view",
+    "why": "explaining.why:why",
 }
 
 __all__ = [
     "Accelerator",
+    "BenchRecord",
     "DynamicSampler",
     "Issues",
     "Local",
+    "Ray",
     "Recipe",
     "Recorder",
     "Scores",
@@ -99,6 +114,8 @@ __all__ = [
     "Source",
     "Study",
     "Subset",
+    "audit",
+    "benchmark",
     "check",
     "embed",
     "errors",
@@ -115,6 +132,7 @@ __all__ = [
     "observe",
     "open",
     "plan",
+    "plan_rows",
     "probe",
     "proxy",
     "prune",
@@ -125,6 +143,8 @@ __all__ = [
     "soft_loss",
     "theory",
     "train",
+    "view",
+    "why",
 ]
 
 _moved.install()

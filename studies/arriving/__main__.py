@@ -128,6 +128,12 @@ def agreement(out: Path, old: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def points(study: wn.Study, one: str, other: str) -> str:
+    """A difference in points with its 95 % interval."""
+    gap = study.versus(one, other)
+    return f"{100 * gap.centre:+.2f} ({100 * gap.low:+.2f} to {100 * gap.high:+.2f})"
+
+
 def told(
     asked: argparse.Namespace,
     runs: dict[str, tuple[wn.Subset, dict[str, float]]],
@@ -145,10 +151,14 @@ def told(
         share = "untried" if "other" in name else f"{100 * took['processor'] / start['processor']:.0f} %"
         same = "" if name == "base" else f"{overlap(subset, subsets['fresh']):.2f}"
         lines.append(f"| {name} | {took['processor']:.0f} | {took['clock']:.0f} | {share} | {same} |")
-    lines += ["", "| trained on | accuracy |", "|---|---|"]
+    lines += ["", "| trained on | accuracy, % | against fresh, points | against random, points |", "|---|---|---|---|"]
+    random = next(arm.name for arm in study.arms if arm.name.startswith("random"))
     for row in study.table():
+        name = row["arm"]
+        gaps = ["" if name == other else points(study, name, other) for other in ("fresh", random)]
         lines.append(
-            f"| {row['arm']} | {100 * row[study.metric]:.2f} ({100 * row['low']:.2f} to {100 * row['high']:.2f}) |"
+            f"| {name} | {100 * row[study.metric]:.2f} ({100 * row['low']:.2f} to {100 * row['high']:.2f}) "
+            f"| {gaps[0]} | {gaps[1]} |"
         )
     lines += [
         "",

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
-from studies.checking.data import NOISE, development
+from studies.checking.data import development
 from studies.checking.noise import noisy
+from winnow.checking.duplicates import duplicates
+from winnow.checking.examination import judge
 from winnow.checking.neighbour_rows import neighbour_rows
 
 __all__ = ["Observed", "observed", "observed_sets"]
@@ -54,10 +56,11 @@ def observed(truth: wn.Source, kind: str, rate: float, epochs: int, file: Path |
     file
         Where the signals are kept.
     """
-    source = noisy(truth, kind, rate)
-    wrong = np.asarray(source.labels) != np.asarray(truth.labels)
     if file is None or not file.exists():
-        seen = wn.observe(source, recipe=wn.Recipe(epochs=epochs), want=("oof",), engine=wn.Local(workers=1))
+        source, one = noisy(truth, kind, rate), wn.Local(workers=1)
+        groups = duplicates(source, None, seed=0).group
+        model, recipe = judge(source, "auto"), wn.Recipe(epochs=epochs)
+        seen = wn.observe(source, model, recipe, want=("oof",), groups=groups, engine=one)
         arrays = {name: values for name, values in seen.arrays.items() if name not in LEFT_OUT}
         axes = {**(seen.axes or {}), "embeddings": ("examples", "embedding")}
         made = replace(seen, arrays={**arrays, "embeddings": neighbour_rows(source)}, axes=axes)
@@ -66,13 +69,17 @@ def observed(truth: wn.Source, kind: str, rate: float, epochs: int, file: Path |
             made.save(file)
     else:
         made = wn.Signals.load(file)
-    return Observed(truth.name, kind, rate, made.take(source.ids), wrong)
+    made = made.take(truth.ids)
+    wrong = np.asarray(made.labels) != np.asarray(truth.labels)
+    return Observed(truth.name.partition(":")[0], kind, rate, made, wrong)
 
 
-def observed_sets(folder: Path, names: Sequence[str], epochs: int, limit: int | None = None) -> Iterator[Observed]:
+def observed_sets(
+    folder: Path, names: Sequence[str], noise: Sequence[tuple[str, float]], epochs: int, limit: int | None = None
+) -> Iterator[Observed]:
     """Every set with every kind of errors, the first kind of errors of all sets first."""
     sets = {name: development(name, limit) for name in names}
-    for kind, rate in NOISE:
+    for kind, rate in noise:
         for name, truth in sets.items():
             file = folder / "observed" / f"{name}-{kind}-{rate:g}-{len(truth)}-{epochs}.safetensors"
             yield observed(truth, kind, rate, epochs, file)

@@ -12,7 +12,7 @@ from winnow.core.progress import shown
 
 from ..running import run
 
-PARTS = ("exponents", "training_set", "width", "scaling", "width_scaling", "embeddings")
+PARTS = ("exponents", "training_set", "width", "scaling", "width_scaling", "embeddings", "optimal_order", "batch_norm")
 
 
 def main() -> None:

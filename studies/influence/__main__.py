@@ -12,7 +12,7 @@ from winnow.core.progress import shown
 
 from ..running import run
 
-PARTS = ("loo", "curve", "spare", "bound", "gap", "pruning", "transfer", "pace", "search")
+PARTS = ("loo", "curve", "spare", "bound", "gap", "pruning", "transfer", "pace", "search", "repeats", "last_layers")
 
 
 def main() -> None:

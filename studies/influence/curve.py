@@ -83,12 +83,18 @@ def removals(data: str, sizes: Sizes, repeat: int) -> Cells:
     """What every method's removals did to the head of one draw."""
     of = trained(data, sizes.images, sizes.components, "curve", repeat)
     seed = seeds.number(0, "influence", "curve", "removals", repeat)
+    return removed_from(of, sizes.shares, sizes.draws, seed)
+
+
+def removed_from(of: Trained, shares: Sequence[float], draws: int, seed: int) -> Cells:
+    """The same for any head."""
+    n = len(of.labels)
     out: dict[str, dict[str, list[dict[str, float]]]] = {method: {} for method in METHODS}
-    for share in sizes.shares:
-        m = round(share * sizes.images)
+    for share in shares:
+        m = round(share * n)
         ours = wn.influence.prune_by_count(of.vectors, m, seed)
         out[OURS][str(share)] = [removal(of, ours.removed, ours.certificate)]
-        by_chance = (seeds.stream(seed, "random", m, draw).permutation(sizes.images)[:m] for draw in range(sizes.draws))
+        by_chance = (seeds.stream(seed, "random", m, draw).permutation(n)[:m] for draw in range(draws))
         out[CHANCE][str(share)] = [certified(of, np.sort(some)) for some in by_chance]
         lowest = np.argsort(of.vectors.norms, kind="stable")[:m]
         out[LOWEST][str(share)] = [certified(of, np.sort(lowest))]

@@ -31,11 +31,13 @@ class Metered:
 
     threads: int = 1
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Any = None
+    ) -> Iterator[tuple[int, Any, float]]:
         """Yield (index, result, seconds) of each item as it finishes."""
         for index, item in enumerate(items):
             before = time.process_time()
-            ((_, result, _),) = Local(workers=1, threads=self.threads).map(function, [item])
+            ((_, result, _),) = Local(workers=1, threads=self.threads).map(function, [item], shared=shared)
             yield index, result, time.process_time() - before
 
 

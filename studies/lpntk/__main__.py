@@ -12,7 +12,7 @@ from winnow.core.progress import shown
 
 from ..running import run
 
-PARTS = ("difficulty", "companions", "forgetting", "tail", "pruning", "poison")
+PARTS = ("difficulty", "companions", "forgetting", "tail", "pruning", "networks", "poison", "head_only")
 
 
 def main() -> None:

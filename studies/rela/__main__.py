@@ -12,7 +12,7 @@ from winnow.core.progress import shown
 
 from ..running import run
 
-PARTS = ("properties", "claim", "methods", "budgets", "schedule", "labels")
+PARTS = ("properties", "claim", "methods", "budgets", "schedule", "labels", "distances")
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 import winnow as wn
-from winnow.artefacts.pretraining_state import State
+from winnow.artefacts.training_state import State
 from winnow.core import run as store
 from winnow.core import seeds
 

@@ -7,6 +7,7 @@ the veto left: the candidate with soft targets, or random with soft targets.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ class Cell:
     auto_against_everything: Ends
     auto_against_soft_everything: Ends
     seconds: dict[str, float]
+    examples: int = 0  # training examples that there are; 0 in cells of earlier studies, which did not keep it
 
     @property
     def auto(self) -> str:
@@ -74,8 +76,21 @@ def run_setting(
     for keep in keeps:
         signals, subset = observed_and_pruned(setting, source, keep, out, engine)
         place = out / setting.name / f"{keep:g}"
+        share_full(out / setting.name, place)
         cells.append(cell_of(setting, source, test, signals, subset, keep, seeds, place, out, engine))
     return cells
+
+
+def share_full(folder: Path, place: Path) -> None:
+    """Begin a study of one fraction with the trainings on everything that another fraction has: they are the same."""
+    full = Path("study") / "trainings" / "full"
+    others = sorted(folder.glob(f"*/evaluate/{full}"), key=lambda one: len(list(one.iterdir())))
+    if not others or (place / "evaluate").exists():
+        return
+    done = others[-1].parents[3]
+    for part in (full, Path("steps") / full):
+        shutil.copytree(done / "evaluate" / part, place / "evaluate" / part)
+    shutil.copy(done / "evaluate" / "run.json", place / "evaluate" / "run.json")
 
 
 def cell_of(
@@ -117,6 +132,7 @@ def cell_of(
             "full": study.seconds(names["full"]),
             "subset": study.seconds(names["soft selected"]),
         },
+        examples=len(source),
     )
 
 

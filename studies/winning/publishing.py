@@ -18,11 +18,12 @@ from winnow.artefacts.intervals import holm
 
 from ..parts import COLOURS, FULL, INK, RANDOM, WIDTH
 from .cells import ARMS, MATCH, Cell, Ends
-from .data import CONFIRMATION, DEVELOPMENT, SETTINGS
+from .data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS
 
-__all__ = ["published", "publish", "summary", "table"]
+__all__ = ["RECORD", "publish", "published", "summary", "table"]
 
 CELLS = "winning-cells.json"
+RECORD = Path(__file__).parent / "record"  # cells of the published table, kept with the code
 HEADS = {
     "selected": "selected",
     "soft random": "random + soft",
@@ -32,16 +33,19 @@ HEADS = {
 }
 
 
-def publish(new: Sequence[Cell], folder: Path) -> None:
-    """Write `winning-table.md`, `winning.png` and `winning-cells.json` into a folder, beside the cells that it has.
+def publish(new: Sequence[Cell], folder: Path, record: Path | None = None) -> None:
+    """Write `winning-table.md` and `winning.png` into a folder, and `winning-cells.json` beside them or into `record`.
 
-    A cell takes the place of an earlier one of the same data and fraction, so a study can be run data set by data set.
+    Cells that were there stay: one takes the place of an earlier one of the same data and fraction. So a study can be
+    run data set by data set, by several people.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    joined = {(cell.data, cell.keep): cell for cell in (*published(folder), *new)}
-    order = [*DEVELOPMENT, *CONFIRMATION]
+    record = folder if record is None else record
+    for place in (folder, record):
+        place.mkdir(parents=True, exist_ok=True)
+    joined = {(cell.data, cell.keep): cell for cell in (*published(record), *new)}
+    order = [*DEVELOPMENT, *CONFIRMATION, *FRESH]
     cells = sorted(joined.values(), key=lambda cell: (order.index(cell.data), -cell.keep))
-    (folder / CELLS).write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
+    (record / CELLS).write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
     (folder / "winning-table.md").write_text("\n".join([*table(cells), "", *summary(cells), ""]))
     FigureCanvasAgg(draw(cells)).print_png(folder / "winning.png", metadata={"Software": None})
 
@@ -76,11 +80,17 @@ def table(cells: Sequence[Cell]) -> list[str]:
             gaps.append(f"**{text}**" if arm == cell.auto else text)
         star = "*" if cell.data in DEVELOPMENT else ""
         lines.append(
-            f"| {cell.data}{star} | {cell.keep:g} | {100 * cell.means['random']:.2f} | {cell.candidate} | "
+            f"| {cell.data}{star}{many(cell)} | {cell.keep:g} | {100 * cell.means['random']:.2f} | {cell.candidate} | "
             f"{100 * cell.veto:+.2f}{'' if cell.holds else ', fails'} | {' | '.join(gaps)} | "
             f"{100 * cell.means['full']:.2f} |"
         )
     return lines
+
+
+def many(cell: Cell) -> str:
+    """How many training examples there are, if a setting was run with fewer than it says."""
+    planned = SETTINGS[cell.data].examples if cell.data in SETTINGS else None
+    return f", {cell.examples:,}" if planned and 0 < cell.examples < planned else ""
 
 
 def shown(gap: Ends) -> str:
@@ -93,7 +103,8 @@ def summary(cells: Sequence[Cell]) -> list[str]:
     """What the table says, in numbers."""
     groups = {
         "development": [cell for cell in cells if cell.data in DEVELOPMENT],
-        "confirmation": [cell for cell in cells if cell.data not in DEVELOPMENT],
+        "confirmation": [cell for cell in cells if cell.data in CONFIRMATION],
+        "fresh": [cell for cell in cells if cell.data in FRESH],
     }
     lines = []
     for name, group in groups.items():
@@ -149,7 +160,7 @@ def draw(cells: Sequence[Cell]) -> Figure:
     axes.set_yticks(range(len(cells)), [f"{cell.data} {cell.keep:g}" for cell in cells], fontsize=7)
     axes.set_xscale("symlog", linthresh=2)
     axes.set_xticks([-2, -1, 0, 1, 2, 5, 10], ["-2", "-1", "0", "1", "2", "5", "10"])
-    axes.invert_yaxis()
+    axes.set_ylim(len(cells) - 0.3, -0.7)
     axes.set_xlabel("points over a random subset of the same size and steps")
     names = {"auto, with its 95 % interval": (COLOURS[0], "D"), "random + soft": (RANDOM, "o")}
     names |= {"everything, same steps": (FULL, "|"), "the same + soft": (COLOURS[2], "|")}

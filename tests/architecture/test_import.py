@@ -55,6 +55,11 @@ def test_a_plain_prune_loads_no_compiler_and_draws_nothing() -> None:
     assert not found & unwanted
 
 
+def test_a_verb_that_writes_a_page_loads_no_plotting_before_it_draws() -> None:
+    verbs = "import winnow as wn; wn.check, wn.prune_with_proof, wn.explain, wn.why, wn.audit"
+    assert not loaded_by(verbs) & {"matplotlib", "PIL", "jinja2"}
+
+
 def test_command_line_help_does_not_load_torch() -> None:
     assert "torch" not in loaded_by("import winnow.cli")
 

@@ -87,6 +87,35 @@ def test_the_error_of_a_difference_is_paired_by_example(metric: str) -> None:
     assert 0.95 * np.std(gaps) < np.mean(errors) < wide * np.std(gaps)
 
 
+def test_the_interval_of_an_area_is_as_wide_as_the_area_varies() -> None:
+    rng, found, gaps, covered = np.random.default_rng(0), [], [], 0
+    for _ in range(80):
+        labels = (rng.random(400) < 0.2).astype(int)
+        known = rng.normal(size=400) + 2.0 * (2 * labels - 1)
+        rows = []
+        for _seed in range(10):
+            chance = 1 / (1 + np.exp(-(known + 0.4 * rng.normal(size=400))))
+            marks = auroc_marks(np.stack([1 - chance, chance], 1), labels)
+            assert marks is not None
+            rows.append(marks)
+        gap = paired(rows[:5], rows[5:], area=True, classes=labels)
+        gaps.append(gap.centre)
+        found.append(np.hypot(gap.seed_error, gap.example_error))
+        covered += gap.low <= 0 <= gap.high
+    assert np.sqrt(np.mean(np.square(found))) < 1.5 * np.std(gaps)  # 7 times with examples that count as whole ones
+    assert covered >= 72
+    alone = crossed(np.array(rows[:5]), counted="areas", classes=labels)
+    assert alone.low < class_mean(np.mean(rows[:5], 0), labels) < alone.high <= 1
+
+
+def test_areas_that_are_all_equal_are_no_certainty() -> None:
+    labels, marks = np.arange(40) % 2, np.ones((5, 40))
+    assert crossed(marks, counted="areas", classes=labels).low < 1
+    assert (
+        paired(marks, marks, area=True, classes=labels).low < 0 < paired(marks, marks, area=True, classes=labels).high
+    )
+
+
 def test_balanced_classes_have_about_the_interval_of_accuracy_and_perfection_is_no_certainty() -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(4), 50)

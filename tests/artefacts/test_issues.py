@@ -110,7 +110,7 @@ def test_a_group_never_disappears_because_its_representative_is_mislabelled() ->
 
 def test_clean_refuses_to_leave_nothing() -> None:
     with pytest.raises(InputError, match="would leave nothing of 'pets'"):
-        made([], ranking={**RANKING, "flagged": np.ones(8, dtype=bool)}).clean()
+        made([], ranking={**RANKING, "probability": np.ones(8), "flagged": np.ones(8, dtype=bool)}).clean()
 
 
 def test_a_persons_verdict_outweighs_the_flag() -> None:
@@ -197,7 +197,7 @@ def test_a_million_rows_are_quick(tmp_path: Path) -> None:
     start = time.perf_counter()
     found = made([Finding("outlier", 0.5, "far", id=3)], ranking=ranking)
     again = Issues.load(found.save(tmp_path / "issues.parquet"))
-    assert len(again.clean()) == n - int(np.count_nonzero(ranking["flagged"]))
+    assert len(again.clean()) == n - int(np.count_nonzero(ranking["flagged"] & (ranking["probability"] >= 0.5)))
     assert len(again.table()) == 20
     assert again.summary()
     assert time.perf_counter() - start < 30
@@ -258,3 +258,11 @@ def test_csv_holds_every_row(tmp_path: Path) -> None:
     assert len(rows) == 9
     assert rows[-1]["evidence"] == hostile
     assert found.to_pandas()["kind"].tolist() == ["label"] * 8 + ["outlier"]
+
+
+def test_clean_leaves_out_flagged_labels_only_if_they_are_more_likely_wrong_than_right() -> None:
+    ranking = {"id": ["a", "b", "c", "d"], "probability": [0.9, 0.4, 0.3, 0.1], "flagged": [True, True, True, False]}
+    found = Issues.of_findings([], ranking=ranking, source="toy", task="classification")
+    assert found.counts() == {"label": 3}
+    assert found.clean().ids.tolist() == ["b", "c", "d"]
+    assert found.with_marks({"b": "confirmed", "a": "refused"}).clean().ids.tolist() == ["a", "c", "d"]

@@ -37,6 +37,11 @@ COMMANDS = (
     "narrow",
     "relabel",
     "train",
+    "bench",
+    "view",
+    "why",
+    "audit",
+    "do",
 )
 
 
@@ -110,6 +115,10 @@ def test_the_chain_from_observing_to_the_report(winnow: Winnow, run: Path, tmp_p
     assert (chosen["kept"], chosen["of"]) == (40, 80)
     assert subset.ids.tolist() == wn.select("rank", signals, score="el2n", keep=0.5, balance=0.5).ids.tolist()
     easy = tmp_path / "easy.parquet"
+    file = wn.score("el2n", signals).save(tmp_path / "scores.parquet")
+    again = winnow("select", "rank", file, "--keep", 0.5, "--balance", 0.5, "--json").json
+    assert (again["of"], Path(again["subset"])) == (len(signals), tmp_path / "rank.parquet")
+    assert wn.Subset.load(again["subset"]).ids.tolist() == subset.ids.tolist()
     said = winnow("select", "rank", run, "--size", 40, "--set", "policy=easy", "--out", easy)
     assert said.out == f"kept 40 of 80 examples\nsubset  {easy}\n"
     assert wn.Subset.load(easy).ids.tolist() != subset.ids.tolist()
@@ -341,3 +350,16 @@ def test_asking_for_more_adds_to_an_observation(winnow: Winnow, tmp_path: Path) 
 def test_an_option_of_its_own_is_not_set_twice(winnow: Winnow, run: Path) -> None:
     said = winnow("select", "rank", str(run), "--keep", "0.5", "--set", "seed=3")
     assert (said.code, said.err) == (2, "winnow: --set is for parameters of the method; for seed there is --seed.\n")
+
+
+def test_a_bound_finds_the_size(winnow: Winnow, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    given = ("--model", "mlp", "--epochs", 1, "--limit", 100, "--want", "embeddings", "--out", run)
+    assert winnow("observe", "digits", *given).code == 0
+    found = winnow("select", "influence_bound", run, "--epsilon", 0.3, "--json").json
+    assert 1 < found["kept"] < 100
+    assert found["certificate"]["holds"]
+    assert found["kept"] == found["certificate"]["smallest_size"]
+    said = winnow("select", "rank", run, "--epsilon", 0.3)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,10 +31,13 @@ def test_it_writes_what_the_library_makes(winnow: Winnow, tmp_path: Path) -> Non
         "targets": str(out),
         "examples": 60,
         "dim": 5,
-        "seconds": found.seconds,
+        "seconds": json.loads(out.with_suffix(".cost.json").read_text())["seconds"],
         **found.provenance["measured"],
         "taken": {"layer": "head", "side": "input", "width": 64, "pooling": "none"},
     }
+    again = out.with_name("again.parquet")
+    assert winnow(*typed[:-1], again).code == 0
+    assert again.read_bytes() == out.read_bytes()  # the same work, other seconds
     plain = winnow(*typed, "--scale", "none", "--mean", "0.5", "--std", "0.5", "--size", 12)
     assert plain.code == 0
     wanted = wn.relabel.targets(source, "random", 5, None, seed=3, mean=[0.5], std=[0.5], size=12)

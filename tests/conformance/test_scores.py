@@ -25,9 +25,13 @@ NOT_PER_EXAMPLE = {
     "contradiction": "support comes from the examples present",
     "influence_norm": "the head is trained on the examples present",
     "loss_influence": "the heads are trained on the examples present",
+    "ensemble_influence": "it is an influence on the examples present",
     "mislabelled": "its mean is the share of wrong labels among the examples present",
 }
-NO_DIRECTION = {"random": "it knows nothing of the example"}
+NO_DIRECTION = {
+    "random": "it knows nothing of the example",
+    "ensemble_influence": "no planted example helps another; its own tests plant one that does",
+}
 # Scores of which the planted hardness shows only a part; their direction must still be far from chance.
 WEAK_DIRECTION = {
     "influence_norm": "a head sees no hardness in what lies beyond its class's centre, away from the other classes: of "
@@ -38,7 +42,10 @@ WEAK_DIRECTION = {
 NO_RELIABILITY = dict.fromkeys(
     ("class_prototype", "influence_norm", "loss_influence"), "embeddings have no seeds and nothing is drawn"
 )
-NOISE = {"random": "two seeds share nothing"}
+NOISE = {
+    "random": "two seeds share nothing",
+    "ensemble_influence": "without an example that helps another, its largest value is chance",
+}
 EXCEPTED = {
     "other_examples_play_no_part": NOT_PER_EXAMPLE,
     "higher_is_harder": {**NO_DIRECTION, **WEAK_DIRECTION},

@@ -22,13 +22,24 @@ DRAWS = {
     "beta",
     "lpntk_head",
     "lpntk_head_only",
+    "head_exact",
     "influence",
     "influence_bound",
     "medoids",
     "tilted",
 }  # must change with the seed
 # must not, where no two examples tie
-SEEDLESS = {"rank", "graph", "kcenter", "herding", "moderate", "lpntk_redundancy", "moments"}
+SEEDLESS = {
+    "rank",
+    "class_centre",
+    "graph",
+    "kcenter",
+    "herding",
+    "facility_location",
+    "moderate",
+    "lpntk_redundancy",
+    "moments",
+}
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +34,18 @@ class Note:
         return cls(read_json(path))
 
 
-def never() -> Note:
-    raise AssertionError("a finished step was made again")
+def making(text: str | None) -> Callable[[], Note]:
+    """Steps of one code; None must not be made."""
+
+    def make() -> Note:
+        if text is None:
+            raise AssertionError("a finished step was made again")
+        return Note(text)
+
+    return make
+
+
+never = making(None)
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -62,7 +73,7 @@ def test_a_file_follows_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_finished_step_is_loaded_not_made(tmp_path: Path) -> None:
-    for make in (lambda: Note("made"), never):
+    for make in (making("made"), never):
         with Run(tmp_path / "run", {"keep": 0.5}) as run:
             assert run.step("select", Note, make).text == "made"
             assert run.seconds("select") >= 0
@@ -70,16 +81,22 @@ def test_a_finished_step_is_loaded_not_made(tmp_path: Path) -> None:
 
 def test_a_step_under_another_key_is_made_again(tmp_path: Path) -> None:
     with Run(tmp_path, {}) as run:
-        run.step("select", Note, lambda: Note("first"), key={"size": 1})
+        run.step("select", Note, making("first"), key={"size": 1})
         assert run.step("select", Note, never, key={"size": 1}).text == "first"
-        assert run.step("select", Note, lambda: Note("second"), key={"size": 2}).text == "second"
+        assert run.step("select", Note, making("second"), key={"size": 2}).text == "second"
+
+
+def test_a_step_of_other_code_is_made_again(tmp_path: Path) -> None:
+    with Run(tmp_path, {}) as run:
+        run.step("select", Note, making("first"))
+        assert run.step("select", Note, lambda: Note("second")).text == "second"
 
 
 def test_an_artefact_without_a_record_does_not_count(tmp_path: Path) -> None:
     with Run(tmp_path, {}) as run:
-        run.step("select", Note, lambda: Note("first"))
+        run.step("select", Note, making("first"))
         (tmp_path / "steps" / "select.json").unlink()  # killed after the file, before the record
-        assert run.step("select", Note, lambda: Note("again")).text == "again"
+        assert run.step("select", Note, making("again")).text == "again"
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ def test_an_old_record_never_vouches_for_a_newer_artefact(tmp_path: Path) -> Non
     with Run(tmp_path, {}) as run:  # the file is the new one: it must count for neither
         assert run.get("select", Note, key="old") is None
         assert run.get("select", Note, key="new") is None
-        assert run.step("select", Note, lambda: Note("again"), key="old", file="note.json").text == "again"
+        assert run.step("select", Note, making("again"), key="old", file="note.json").text == "again"
 
 
 def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None:
@@ -133,7 +150,7 @@ def test_seconds_without_an_artefact_are_counted_too() -> None:
 
 def test_a_run_opened_for_a_block_may_grow_unless_told_otherwise(tmp_path: Path) -> None:
     with Run.opened(tmp_path, {"seeds": 3}) as run:
-        run.put("a", Note("kept"), 1.0)
+        run.step("a", Note, making("kept"))
         with Run.opened(run, {"seeds": 9}) as same:  # an open run is used as it is
             assert same is run
     with Run.opened(tmp_path, {"seeds": 5}) as run:
@@ -146,19 +163,27 @@ def test_a_run_opened_for_a_block_may_grow_unless_told_otherwise(tmp_path: Path)
 
 def test_without_a_directory_nothing_is_kept() -> None:
     with Run(None, {}) as run:
-        assert run.step("select", Note, lambda: Note("a")).text == "a"
-        assert run.step("select", Note, lambda: Note("b")).text == "b"
+        assert run.step("select", Note, making("a")).text == "a"
+        assert run.step("select", Note, making("b")).text == "b"
         assert run.get("select", Note) is None
 
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     with Run(tmp_path, {"keep": 0.5, "seed": 0}):
-        pass
+        (tmp_path / "kept").touch()
     with pytest.raises(StoreError, match=r"other settings \(keep was 0.5, now 0.4\)"):
         Run(tmp_path, {"keep": 0.4, "seed": 0}).__enter__()
     with Run(tmp_path, {"keep": 0.4, "seed": 0}, extend=True):
         pass
     assert json.loads((tmp_path / "run.json").read_text())["settings"]["keep"] == 0.4
+
+
+def test_a_run_that_holds_nothing_yet_takes_other_settings(tmp_path: Path) -> None:
+    with Run(tmp_path, {"command": "prune", "model": "resnet21"}):
+        pass  # as if the command had been refused
+    with Run(tmp_path, {"command": "prune", "model": "resnet20"}):
+        pass
+    assert json.loads((tmp_path / "run.json").read_text())["settings"]["model"] == "resnet20"
 
 
 def test_a_foreign_directory_is_refused(tmp_path: Path) -> None:
@@ -198,7 +223,7 @@ def test_an_existing_run_keeps_its_settings(tmp_path: Path) -> None:
 
 def test_another_command_is_refused_even_where_a_run_may_grow(tmp_path: Path) -> None:
     with Run(tmp_path, {"command": "prune"}):
-        pass
+        (tmp_path / "kept").touch()
     with pytest.raises(StoreError, match="command was 'prune', now 'evaluate'"):
         Run(tmp_path, {"command": "evaluate"}, extend=True).__enter__()
 
@@ -219,11 +244,11 @@ def test_a_file_that_describes_no_run_is_refused(content: object, tmp_path: Path
 @pytest.mark.parametrize("damage", ["{", "[]", '{"key": 1}', None])
 def test_a_damaged_record_heals(damage: str | None, tmp_path: Path) -> None:
     with Run(tmp_path, {}) as run:
-        run.step("select", Note, lambda: Note("a"))
+        run.step("select", Note, making("a"))
         record = tmp_path / "steps" / "select.json"
         record.write_text(record.read_text().replace('"seconds": ', '"seconds": 9') if damage is None else damage)
         with pytest.warns(UserWarning, match=r"select\.json is not as winnow wrote it; the step select is made again"):
-            assert run.step("select", Note, lambda: Note("b")).text == "b"
+            assert run.step("select", Note, making("b")).text == "b"
         assert run.step("select", Note, never).text == "b"
 
 

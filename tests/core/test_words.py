@@ -113,3 +113,11 @@ def test_a_bar_is_drawn_only_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch)
     assert work(monkeypatch, Terminal(), enabled=True, patience=60) == ""
     assert work(monkeypatch, Terminal(), enabled=False, patience=0.01) == ""
     assert work(monkeypatch, io.StringIO(), enabled=True, patience=0.01) == ""
+
+
+def test_a_long_list_of_known_names_is_cut() -> None:
+    names = [f"pixel{number:02d}" for number in range(64)]
+    said = str(UnknownNameError.of("column", "pixle03", names))
+    assert "(nearest: 'pixel03')" in said
+    assert said.endswith("pixel19, and 44 more.")
+    assert str(UnknownNameError.of("column", "x", names[:3])).endswith("known: pixel00, pixel01, pixel02.")

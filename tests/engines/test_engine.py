@@ -18,7 +18,7 @@ import torch
 from winnow.core.errors import DivergedError, InputError, WinnowError
 from winnow.core.run import Run
 from winnow.engines import Job, Local, run_jobs
-from winnow.engines.local import describe
+from winnow.engines.named import describe
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,14 @@ class Counting:
     done: list[Any]
     fail_after: int | None = None
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Any = None
+    ) -> Iterator[tuple[int, Any, float]]:
         for index, item in enumerate(items):
             if self.fail_after is not None and index == self.fail_after:
                 raise KeyboardInterrupt
-            self.done.append(item)
-            yield index, function(item), 1.5
+            self.done.append(item.item)
+            yield index, function(*shared, item), 1.5
 
 
 def square(x: float) -> Number:

@@ -31,13 +31,16 @@ class Watched:
     fail_after: int | None = None
     trained: list[tuple[str, int]] = field(default_factory=list)
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Any = None
+    ) -> Iterator[tuple[int, Any, float]]:
         for index, item in enumerate(items):
             if self.fail_after == index:
                 raise KeyboardInterrupt
-            training = item[1]
+            training = item.item
             self.trained.append((training.arm, training.seed))
-            yield from ((index, made, seconds) for _, made, seconds in Local(workers=1).map(function, [item]))
+            found = Local(workers=1).map(function, [item], shared=shared)
+            yield from ((index, made, seconds) for _, made, seconds in found)
 
 
 def study_of(subsets: Any, **options: Any) -> Study:
@@ -355,8 +358,8 @@ def test_costs_reach_the_ledger() -> None:
 
 def test_what_does_not_fit_memory_is_read_lazily_to_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     held = study_of({"mine": HALF}, seeds=1)
-    monkeypatch.setattr("winnow.evaluation.retrain.hold", lambda source: source)
-    monkeypatch.setattr("winnow.training.feed.hold", lambda source: source)
+    monkeypatch.setattr("winnow.evaluation.retrain.hold", lambda source, *_: source)
+    monkeypatch.setattr("winnow.training.feed.hold", lambda source, *_: source)
     assert timeless(study_of({"mine": HALF}, seeds=1)) == timeless(held)
 
 

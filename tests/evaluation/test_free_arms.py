@@ -82,6 +82,29 @@ def test_repeated_random_is_redrawn_for_each_epoch_and_takes_the_same_steps(monk
     assert row["vs_same_steps"] == pytest.approx(study.versus("mine", "everything@0.5").centre)
 
 
+def test_dynamic_sampling_takes_the_same_steps_and_is_not_plain_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    from winnow.evaluation import retrain as trainings
+
+    sampled: list[int] = []
+    real = trainings.train
+
+    def spy(*given: Any, **options: Any) -> Any:
+        if options.get("sampler") is not None:
+            sampled.append(options["steps"])
+        return real(*given, **options)
+
+    monkeypatch.setattr(trainings, "train", spy)
+    study = study_of({"mine": HALF}, dynamic=True, soft=SOFT, seeds=1)
+    arm = study.arm("dynamic sampling@0.5")
+    assert (arm.kind, arm.same_steps, arm.dynamic, arm.in_plain_passes) == ("everything", 120, True, False)
+    steps = study.of("mine")[0].iterations
+    assert study.of(arm.name)[0].iterations == steps
+    assert sampled == [steps, steps]  # with labels and with soft targets
+    (row,) = (row for row in study.table() if row["arm"] == "mine")
+    assert row["vs_same_steps"] == pytest.approx(study.versus("mine", "everything@0.5").centre)
+    assert "dynamic sampling@0.5" in study.verdict("mine").against
+
+
 def test_repeated_random_also_with_soft_targets_and_beside_full_at_equal_steps(tmp_path: Path) -> None:
     first = study_of({"mine": HALF}, seeds=1, out=tmp_path / "run")
     study = study_of({"mine": HALF}, soft=SOFT, repeated=True, seeds=1, out=tmp_path / "run")
@@ -146,9 +169,15 @@ def made(levels: dict[str, float], marks: bool = True) -> Study:
     ("random", "everything", "best", "found", "said"),
     [
         (0.80, 0.85, "everything@0.5", ("better", "better"), "less compute is wanted and where fewer examples"),
-        (0.80, 0.90, "everything@0.5", ("better", "tie"), "for the same compute, everything does as well"),
+        (
+            0.80,
+            0.90,
+            "everything@0.5",
+            ("better", "tie"),
+            "for the same compute, no difference to everything was measured",
+        ),
         (0.80, 0.95, "everything@0.5", ("better", "worse"), "for the same compute, everything is better"),
-        (0.90, 0.95, "everything@0.5", ("tie", "worse"), "choosing it gained nothing"),
+        (0.90, 0.95, "everything@0.5", ("tie", "worse"), "No gain over a random subset"),
         (0.95, 0.90, "random@0.5", ("worse", "tie"), "there is no purpose it serves"),
     ],
 )

@@ -221,12 +221,15 @@ class Planted:
     rng: np.random.Generator
     seen: dict[int, list[Any]] = field(default_factory=dict)
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
-        for index, (protocol, training) in enumerate(items):
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Any = None
+    ) -> Iterator[tuple[int, Any, float]]:
+        (protocol,) = shared
+        for index, training in enumerate(job.item for job in items):
             right = self.chance(len(training.subset) / len(protocol.source))
             examples = (self.rng.random(len(protocol.tests[0])) < right).astype(float)
             self.seen.setdefault(len(training.subset), []).append(examples)
-            yield index, Result(1, 0.0, (Marks(float(examples.mean()), 0.0, (), tuple(examples.tolist())),)), 0.0
+            yield index, Result(1, (Marks(float(examples.mean()), 0.0, (), tuple(examples.tolist())),), 0.0), 0.0
 
 
 def test_the_confidence_is_that_of_the_whole_search() -> None:

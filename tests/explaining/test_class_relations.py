@@ -14,7 +14,7 @@ from winnow.artefacts.explanation import DatasetExplanation, Explanation
 from winnow.core.errors import InputError, StoreError
 from winnow.engines import Local
 from winnow.explaining import class_relations as relating
-from winnow.explaining import explain as explaining
+from winnow.explaining import trained_once
 from winnow.explaining.class_relations import Examples, drawn_by_class, relate, relate_run
 from winnow.explaining.doubted_labels import FEWEST, DoubtedLabels, witness
 from winnow.methods.lpntk import FeatureRows, neighbours, relations
@@ -117,7 +117,7 @@ def test_doubts_follow_the_training_and_spare_small_classes() -> None:
     labels[3] = (labels[3] + 1) % 10
     labels[:2] = 10
     wrong = source.with_labels(labels, "classification", (*source.classes, "rare"))
-    signals = wn.observe(wrong, "mlp", wn.Recipe(epochs=12), 1, ("dynamics", "predictions"), engine=Local(workers=1))
+    signals = wn.observe(wrong, "mlp", wn.Recipe(epochs=40), 1, ("dynamics", "predictions"), engine=Local(workers=1))
     doubts = DoubtedLabels.of(signals, wrong.ids)
     assert doubts is not None
     np.testing.assert_allclose(doubts.probability[2:], wn.score("mislabelled", signals).take(wrong.ids[2:]).values)
@@ -128,6 +128,13 @@ def test_doubts_follow_the_training_and_spare_small_classes() -> None:
     assert doubts.rank(int(doubts.wrong[0])) == 1
     bare = dataclasses.replace(signals, arrays={"losses": signals.arrays["losses"]})
     assert DoubtedLabels.of(bare, wrong.ids) is None
+
+
+def test_a_training_that_learned_too_little_judges_no_label() -> None:
+    source = wn.open("digits", limit=200)
+    recipe = wn.Recipe(epochs=1, lr=1e-6)
+    signals = wn.observe(source, "mlp", recipe, 1, ("dynamics", "predictions"), engine=Local(workers=1))
+    assert DoubtedLabels.of(signals, source.ids) is None
 
 
 def test_partners_are_those_of_neighbours(among: Examples, found: DatasetExplanation) -> None:
@@ -212,8 +219,8 @@ def test_a_run_trains_once_for_the_data_set_and_every_example(tmp_path: Path, mo
     source = wn.open("digits", limit=150)
     alone = wn.explain(source, source.ids[3], **HOW)
     trained = []
-    real = explaining.train
-    monkeypatch.setattr(explaining, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
+    real = trained_once.train
+    monkeypatch.setattr(trained_once, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
     first = wn.explain(source, **HOW, out=tmp_path / "run")
     assert wn.explain(source, **HOW, out=tmp_path / "run") == first
     one = wn.explain(source, source.ids[3], **HOW, out=tmp_path / "run")
@@ -255,8 +262,8 @@ def test_an_example_outside_the_draw_has_a_network_of_its_own(tmp_path: Path, mo
     drawn = sample(source, 60, 0).ids
     outside = [id for id in source.ids if id not in set(drawn)][:2]
     trained = []
-    real = explaining.train
-    monkeypatch.setattr(explaining, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
+    real = trained_once.train
+    monkeypatch.setattr(trained_once, "train", lambda *given, **more: trained.append(1) or real(*given, **more))
     given = {**HOW, "limit": 60, "out": tmp_path / "run"}
     asked = (None, outside[0], drawn[0], drawn[1], outside[1], drawn[2])
     assert [wn.explain(source, id, **given).examples for id in asked] == [60, 61, 60, 60, 61, 60]

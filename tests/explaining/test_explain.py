@@ -13,7 +13,7 @@ from winnow.artefacts.explanation import Explanation
 from winnow.core.errors import InputError, NotDefinedError
 from winnow.core.seeds import number
 from winnow.engines import Local
-from winnow.explaining import explain as explaining
+from winnow.explaining import trained_once
 from winnow.explaining.explain import explain
 from winnow.training import Feed, predict, train
 
@@ -86,7 +86,7 @@ def test_a_flipped_label_looks_wrong_and_few_others_do() -> None:
 def test_projected_features_say_nearly_the_same(
     digits: wn.Source, first: Explanation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explaining, "EXACT", 100)
+    monkeypatch.setattr(trained_once, "EXACT", 100)
     found = explain(digits, digits.ids[0], **HOW, k=20)
     assert not found.exact
     assert {one.id for one in first.same_way} <= {one.id for one in found.same_way}

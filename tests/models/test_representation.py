@@ -171,6 +171,19 @@ def test_a_layer_by_name_is_its_output_and_the_empty_name_the_output_of_the_netw
     torch.testing.assert_close(features_of(model, x, ""), model(x))
 
 
+def test_a_relu_that_happens_to_change_nothing_is_no_head() -> None:
+    encoder, x = nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 4), nn.ReLU()), torch.ones(2, 3)
+    with torch.no_grad():
+        for part in (encoder[0], encoder[1]):
+            part.weight.fill_(0.5)
+            part.bias.fill_(1.0)  # positive everywhere, so the ReLU is not seen in the output
+        assert torch.equal(encoder(x), encoder[1](encoder[0](x)))
+    assert representation(encoder, x).sentence() == "4 numbers per example: the output of the network"
+    in_place = nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 4), nn.ReLU(inplace=True))
+    assert representation(in_place, torch.randn(2, 3)).layer == ""
+    assert representation(encoder[:2], x).sentence() == "5 numbers per example: the input of layer '1', the head"
+
+
 def test_deciding_changes_nothing() -> None:
     model = build("convnet", classes=3).train()
     model.norm1.eval()

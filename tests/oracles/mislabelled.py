@@ -43,22 +43,39 @@ def cost(classes, labels):
     return -sum(math.log(row[label]) for row, label in zip(classes, labels, strict=True)) / len(labels)
 
 
+def moved(classes, labels, rates, powers):
+    """Of these shares of moved labels and powers of probabilities, the pair that makes the labels likeliest."""
+    n, k = len(labels), len(classes[0])
+    spread = [[0.0] * k for _ in range(k)]
+    for row, label in zip(classes, labels, strict=True):
+        top = max(range(k), key=lambda one, row=row: row[one])
+        spread[top][int(label)] += label != top
+    for t in range(k):
+        more = 0.1 * (sum(spread[t]) / (k - 1) + 1)
+        spread[t] = [0.0 if t == j else spread[t][j] + more for j in range(k)]
+        spread[t] = [one / sum(spread[t]) for one in spread[t]]
+
+    def likelihood(rate, power):
+        total = 0.0
+        for row, label in zip(classes, labels, strict=True):
+            sharp = [max(one, 1e-6) ** power for one in row]
+            sharp = [one / sum(sharp) for one in sharp]
+            other = sum(sharp[t] * spread[t][label] for t in range(k))
+            total += math.log((1 - rate) * sharp[label] + rate * other)
+        return total / n
+
+    return max((likelihood(rate, power), rate, power) for rate in rates for power in powers)
+
+
 def numbers(classes, labels):
-    """What the share of wrong labels follows from, counted one by one, as log odds."""
+    """What the share of wrong labels follows from after an ordinary training, counted one by one, as log odds."""
     n = len(labels)
     sure = sorted((max(row) for row in classes), reverse=True)
-    border = float(np.quantile(sure, 0.8))
     rivals = [max(p for k, p in enumerate(row) if k != label) for row, label in zip(classes, labels, strict=True)]
-    surest = [
-        rival > row[label] for row, label, rival in zip(classes, labels, rivals, strict=True) if max(row) >= border
-    ]
     far = [
         math.log(rival / max(row[label], 1e-6)) > 2 for row, label, rival in zip(classes, labels, rivals, strict=True)
     ]
     shares = [
-        sum(surest) / len(surest),
-        sum(rival > 0.8 for rival in rivals) / n,
-        sum(rival > 0.5 for rival in rivals) / n,
         1 - (sure[(n - 1) // 2] + sure[n // 2]) / 2,
         1 - sum(sure[: max(1, n // 5)]) / max(1, n // 5),
         sum(far) / n,

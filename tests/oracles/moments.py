@@ -78,3 +78,35 @@ def algorithm_2(points, weights, order):
         c[gone] = 0.0
         support = np.flatnonzero(c > 0)
     return support, c[support]
+
+
+def nearest_weights(rows, target, start, most):
+    """The weights in [0, most] nearest to `start` with rows @ weights = target, by a general solver."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        lambda w: 0.5 * float(np.square(w - start).sum()),
+        start,
+        jac=lambda w: w - start,
+        bounds=[(0.0, most)] * len(start),
+        constraints={"type": "eq", "fun": lambda w: rows @ w - target, "jac": lambda w: rows},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    return found.x if found.success else None
+
+
+def bounded_corner(rows, weights, most):
+    """Weights in [0, most] with the same rows @ weights at a corner: one singular value decomposition per step."""
+    w = np.array(weights, dtype=float)
+    while True:
+        free = np.flatnonzero((w > 1e-12) & (w < most - 1e-12))
+        _, sizes, axes = np.linalg.svd(rows[:, free])
+        rank = int((sizes > 1e-10 * sizes[0]).sum()) if len(sizes) else 0
+        if free.size <= rank:
+            return w
+        v = axes[-1]
+        steps = [(most - w[i]) / x if x > 0 else w[i] / -x for i, x in zip(free, v, strict=True) if abs(x) > 1e-12]
+        w[free] = np.clip(w[free] + min(steps) * v, 0.0, most)
+        w[w < 1e-12] = 0.0
+        w[w > most - 1e-12] = most

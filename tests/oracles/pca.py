@@ -6,14 +6,13 @@ import numpy as np
 
 
 def full_pca(rows, dim, scale):
-    """Components by the singular value decomposition of the centred rows."""
+    """Components by singular value decompositions of the centred rows, or of the rows divided by their deviations."""
     x = np.asarray(rows, dtype=np.float64)
     x = x - x.mean(axis=0)
-    if scale == "standardize":
-        spread = x.std(axis=0, ddof=1)
-        x = x / np.where(spread > 0, spread, 1.0)
-    _, _, directions = np.linalg.svd(x, full_matrices=False)
-    found = x @ directions[:dim].T
+    spread = x.std(axis=0, ddof=1)
+    divided = x / np.where(spread > 0, spread, 1.0)
+    _, _, directions = np.linalg.svd(divided if scale == "correlation" else x, full_matrices=False)
+    found = (divided if scale in ("standardize", "correlation") else x) @ directions[:dim].T
     return found / found.std(axis=0, ddof=1) if scale == "whiten" else found
 
 

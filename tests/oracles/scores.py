@@ -13,8 +13,9 @@ import numpy as np
 from tests.oracles import influence
 from tests.oracles import mislabelled as labels_twin
 from tests.oracles.draws import uniform
-from winnow.scores.mislabelled import SLOPE, class_probabilities
-from winnow.scores.wrong_share import LEAST, WEIGHTS
+from winnow.scores.evidence_slope import evidence_slope
+from winnow.scores.mislabelled import SLOPE, WEIGHT, class_probabilities
+from winnow.scores.wrong_share import LEAST, TRAINED, wrong_share
 from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
 
@@ -109,6 +110,49 @@ def memorization(signals):
         inside = [int(correct[m, i]) for m in range(member.shape[0]) if member[m, i]]
         outside = [int(correct[m, i]) for m in range(member.shape[0]) if not member[m, i]]
         out.append(mean(inside) - mean(outside))
+    return out
+
+
+def dichotomous(signals):
+    member, correct = signals.array("ensemble_member"), signals.array("ensemble_correct")
+    return [
+        mean([1 - int(correct[m, i]) for m in range(member.shape[0]) if not member[m, i]]) for i in range(len(signals))
+    ]
+
+
+def ensemble_influence(signals):
+    """The largest influence on another example of its class, pair by pair and model by model."""
+    member, correct = signals.array("ensemble_member"), signals.array("ensemble_correct")
+    labels, models, out = signals.labels, range(member.shape[0]), []
+    for i in range(len(signals)):
+        found = []
+        for j in range(len(signals)):
+            if j == i or labels[j] != labels[i]:
+                continue
+            with_it = [int(correct[m, j]) for m in models if member[m, i] and not member[m, j]]
+            without = [int(correct[m, j]) for m in models if not member[m, i] and not member[m, j]]
+            if with_it and without:
+                found.append(mean(with_it) - mean(without))
+        out.append(max(found, default=0.0))
+    return out
+
+
+def disagreement(signals):
+    """Entropy of the mean prediction less the mean entropy, over all seeds and the second half of the epochs."""
+
+    def spread(chances):
+        return -math.fsum(p * math.log(p) for p in chances if p > 0)
+
+    seeds, epochs, n, classes = signals.logits.shape
+    out = []
+    for i in range(n):
+        members = []
+        for s in range(seeds):
+            for e in range(epochs // 2, epochs):
+                weights = [math.exp(float(v) - float(max(signals.logits[s, e, i]))) for v in signals.logits[s, e, i]]
+                members.append([w / math.fsum(weights) for w in weights])
+        average = [mean([one[k] for one in members]) for k in range(classes)]
+        out.append(spread(average) - mean([spread(one) for one in members]))
     return out
 
 
@@ -290,7 +334,7 @@ def in_deviations(values):
 
 
 def mislabelled(signals):
-    """From the joined class probabilities, which have a twin of their own (`oracles.mislabelled`)."""
+    """From the joined class probabilities and the share out of fold, which have twins in `oracles.mislabelled`."""
     classes = class_probabilities(signals)
     n, labels = len(signals), [int(one) for one in signals.labels]
     ahead = []
@@ -299,11 +343,15 @@ def mislabelled(signals):
         odds = math.log(max(best, 1e-6)) - math.log(max(float(classes[i][labels[i]]), 1e-6))
         ahead.append(min(6.0, max(-6.0, odds)))
     hardness = [min(3.0, max(-3.0, value)) for value in in_deviations(aum(signals))]
-    evidence = [a + b for a, b in zip(in_deviations(ahead), in_deviations(hardness), strict=True)]
     blind = "oof" in signals
-    first, *weights = WEIGHTS[blind]
+    evidence = [WEIGHT[blind] * a + b for a, b in zip(in_deviations(ahead), in_deviations(hardness), strict=True)]
+    first, *weights = TRAINED
     odds = first + sum(w * v for w, v in zip(weights, labels_twin.numbers(classes, labels), strict=True))
     share = min(0.9, max(LEAST[blind], 1.02 / (1 + math.exp(-odds)) - 0.01))
+    if blind:
+        share = wrong_share(classes, signals.labels, True)
+        own = evidence_slope(np.array(evidence), classes, signals.labels)
+        evidence = [own * one for one in evidence]
 
     def at(c):
         return [1 / (1 + math.exp(-(SLOPE[blind] * value + c))) for value in evidence]
@@ -332,6 +380,9 @@ TWINS = {
         forgetting,
         aum,
         difficulty,
+        dichotomous,
+        disagreement,
+        ensemble_influence,
         memorization,
         prototype,
         class_prototype,

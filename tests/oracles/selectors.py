@@ -87,6 +87,23 @@ def kcenter(points, size):
     return picked
 
 
+def facility_location(points, size, k):
+    """Greedy over the graph of neighbours, every gain computed anew for every pick."""
+    n = len(points)
+    far = [[distance(points[i], points[j]) for j in range(n)] for i in range(n)]
+    near = [sorted((j for j in range(n) if j != i), key=lambda j, i=i: far[i][j])[:k] for i in range(n)]
+    reach = math.fsum(far[i][near[i][-1]] for i in range(n)) / n
+
+    def served(i, picked):
+        return max([0.0] + [1.0 if j == i else 1.0 - far[i][j] / reach for j in picked if j == i or j in near[i]])
+
+    picked = []
+    for _ in range(size):
+        totals = {j: math.fsum(served(i, [*picked, j]) for i in range(n)) for j in range(n) if j not in picked}
+        picked.append(max(totals, key=totals.get))
+    return picked
+
+
 def herding(points, size):
     middle, picked = centre(points), []
     while len(picked) < size:
@@ -97,6 +114,14 @@ def herding(points, size):
             )
         )
     return picked
+
+
+def class_centre(points, labels, size):
+    far = []
+    for point, label in zip(points, labels, strict=True):
+        own = [other for other, name in zip(points, labels, strict=True) if name == label]
+        far.append(distance(point, centre(own)))
+    return sorted(range(len(points)), key=lambda i: (round(far[i] / max(far), 12), i))[:size]
 
 
 def moderate(points, labels, size):

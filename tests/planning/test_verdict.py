@@ -29,7 +29,7 @@ def look(error: float, size: int, seed: int) -> PilotTraining:
     margins = np.linspace(-1, 1, HELD) + 0.3 * rng.normal(size=HELD)
     right = np.ones(HELD, dtype=np.uint8)
     right[np.argsort(margins)[: round(error * HELD)]] = 0
-    return PilotTraining(size, 10, 1.0, right, margins.astype(np.float32))
+    return PilotTraining(size, 10, right, margins.astype(np.float32), 1.0)
 
 
 def pilot(errors: Mapping[tuple[str, float], Sequence[float]], pool: int = 1600) -> Pilot:

@@ -56,6 +56,7 @@ def test_an_estimator_may_observe_for_a_network() -> None:
     assert subset.targets is not None
 
 
+@pytest.mark.usefixtures("short_search")
 def test_the_proof_and_the_tolerance_are_about_the_metric_and_keep_groups_apart(tmp_path: Path) -> None:
     group = np.arange(400) // 5
     source = rows(group=group)

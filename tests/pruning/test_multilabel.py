@@ -64,6 +64,7 @@ def test_a_proof_says_what_was_measured(tmp_path: Path):
     assert "micro F1" in page
 
 
+@pytest.mark.usefixtures("short_search")
 def test_a_tolerance_is_about_mean_average_precision():
     subset = wn.prune(digits(), tolerance=0.2, method="random", seed=1, **HOW)
     assert subset.certificate["metric"] == "map"

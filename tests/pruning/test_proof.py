@@ -10,13 +10,13 @@ import winnow as wn
 from tests.pruning.test_prune import easy
 from tests.signals.small import Counting, digits, rows
 from winnow.artefacts.gallery import Gallery
-from winnow.artefacts.ledger import costs_of
+from winnow.artefacts.ledger import costs_of, ledger
 from winnow.artefacts.soft_labels import SoftLabels
 from winnow.core.errors import StoreError, WinnowError
 from winnow.core.files import read_json
 from winnow.engines import Local
 from winnow.pruning.proof import Proof, prune_with_proof
-from winnow.pruning.prune import _with_labels
+from winnow.pruning.tolerance_search import _with_labels
 from winnow.signals.observe import observe_run
 
 QUICK = wn.Recipe(epochs=3, batch=16)
@@ -49,6 +49,18 @@ def test_a_run_holds_subset_study_gallery_and_report(proved: tuple[Path, Proof])
     assert page.lower().startswith("<!doctype html>")
     assert "medoids" in page
     assert found.name == "medoids@0.5"
+
+
+def test_a_tolerance_that_nothing_holds_ends_with_a_report_that_claims_nothing(tmp_path: Path) -> None:
+    found = proof(easy(60), None, tolerance=1e-6, method="random", out=tmp_path / "run")
+    assert found.name == "all kept@1"
+    assert found.why == "no smaller part was shown to stay within the tolerance"
+    assert found.study is not None
+    assert found.study.verdict(found.name).sentence == "Nothing was left out, so there is nothing to compare."
+    (row,) = ledger(found.study)
+    assert row["saved_per_training_s"] == 0  # the same training twice differs only by noise
+    assert row["pays_after"] is None
+    assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_what_is_held_out_is_in_no_subset(proved: tuple[Path, Proof]) -> None:
@@ -126,6 +138,7 @@ def test_the_test_set_has_no_say_in_the_subset(tmp_path: Path) -> None:
     assert one.held_out == 0
 
 
+@pytest.mark.usefixtures("short_search")
 def test_a_tolerance_leaves_the_test_set_alone_too(tmp_path: Path) -> None:
     options: dict[str, Any] = {"tolerance": 0.3, "recipe": wn.Recipe(epochs=4, batch=16, lr=0.01), "proof_seeds": 1}
     source, tests = easy(90), easy(150)

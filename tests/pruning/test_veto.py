@@ -209,7 +209,7 @@ def test_no_veto_is_one_training_and_a_recorded_one_is_free() -> None:
 
 
 def test_the_observer_is_the_network_that_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    import winnow.pruning.prune as module
+    import winnow.pruning.method_inputs as module
 
     used: list[Any] = []
     original = module.observe

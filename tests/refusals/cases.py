@@ -183,7 +183,10 @@ CASES = [
     # narrowing
     ("a width of no neurons", "wn.narrow(wn.models.build('mlp', classes=3), 0)"),
     ("too narrow", "wn.narrow(wn.models.build('mlp', classes=1, shape=(2,), hidden=[80]), 20, 3, dims=None)"),
-    ("a norm between two layers", "wn.narrow(wn.models.build('convnet', classes=3), 8)"),
+    (
+        "a norm over all neurons",
+        "wn.narrow(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)), 4)",
+    ),
     ("a dropout between two layers", "wn.narrow(torch.nn.TransformerEncoderLayer(8, 2, 64, batch_first=True), 16)"),
     ("a layer that is not there", "wn.narrow(wn.models.build('mlp', classes=3), 40, layers=['linaer1'])"),
     ("folding what was not narrowed", "wn.narrowing.fold(torch.nn.Linear(2, 2))"),

@@ -118,7 +118,15 @@ def test_the_protocol_states_how_iterations_are_matched(make_study, factor, word
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.042, "0.04 s"), (12.34, "12.3 s"), (245, "4 min 05 s"), (7810, "2 h 10 min")]
+    ("seconds", "text"),
+    [
+        (0.0042, "0.0042 s"),
+        (0.042, "0.042 s"),
+        (0.42, "0.42 s"),
+        (12.34, "12.3 s"),
+        (245, "4 min 05 s"),
+        (7810, "2 h 10 min"),
+    ],
 )
 def test_durations(seconds, text):
     assert seconds_text(seconds).replace(words.GAP, " ") == text

@@ -56,6 +56,9 @@ REFUSALS = [
     ("more centroids than examples", lambda: score("prototype", GOOD, k=13), "from 1 to 12; got 13"),
     ("negative seed of a score", lambda: score("random", GOOD, seed=-1), "seed of score 'random'"),
     ("ensemble too small", lambda: score("memorization", FEW_MODELS), "12 are in all 2 subsets"),
+    ("nobody left out", lambda: score("dichotomous", FEW_MODELS), "12 are in all 2 subsets"),
+    ("unknown way to disagree", lambda: score("disagreement", GOOD, measure="mutual"), "known: entropy, information"),
+    ("unknown kind of influence", lambda: score("ensemble_influence", GOOD, of="sum"), "of of score"),
     ("label outside the logits", lambda: score("el2n", OUT_OF_RANGE), "from 0 to 2; got 7"),
     ("logits of one class", lambda: score("margin", NARROW), "two classes or more; got 1"),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,40 @@ def test_memorization_by_hand():
         arrays={"ensemble_member": member, "ensemble_correct": correct},
     )
     assert score("memorization", signals).values.tolist() == [0.5, 1.0, 0.5]
+    assert score("dichotomous", signals).values.tolist() == [0.5, 1.0, 1.0]  # of the two models without each
+
+
+def test_ensemble_influence_finds_the_example_that_another_depends_on():
+    rng = np.random.default_rng(0)
+    member = (rng.random((400, 12)) < 0.7).astype(np.uint8)
+    correct = (rng.random((400, 12)) < 0.6).astype(np.uint8)
+    correct[:, 4] = np.where(member[:, 2] == 1, 1, rng.random(400) < 0.1)  # 4 is right where 2 was seen
+    signals = Signals(
+        ids=np.arange(12),
+        task="classification",
+        labels=np.arange(12) % 2,
+        classes=("a", "b"),
+        arrays={"ensemble_member": member, "ensemble_correct": correct},
+    )
+    for of in ("max", "mean"):
+        assert score("ensemble_influence", signals, of=of).values.argmax() == 2
+    assert score("ensemble_influence", signals).values[2] == pytest.approx(0.9, abs=0.1)
+    alone = replace(signals, labels=np.arange(12), classes=tuple("abcdefghijkl"))
+    assert score("ensemble_influence", alone).values.tolist() == [0.0] * 12
+
+
+def test_disagreement_by_hand():
+    sure, other, even = [9.0, -9.0], [-9.0, 9.0], [0.0, 0.0]
+    logits = np.array([[[sure, sure, even]], [[sure, other, even]]])  # two seeds, one epoch, three examples
+    signals = Signals(
+        ids=[1, 2, 3], task="classification", labels=[0, 0, 0], classes=("a", "b"), arrays={"logits": logits},
+        epochs=(1,),
+    )  # fmt: skip
+    found = {measure: score("disagreement", signals, measure=measure).values for measure in
+             ("information", "entropy", "variation")}  # fmt: skip
+    assert found["information"] == pytest.approx([0, np.log(2), 0], abs=1e-4)
+    assert found["entropy"] == pytest.approx([0, np.log(2), np.log(2)], abs=1e-4)
+    assert found["variation"].tolist() == [0.0, 0.5, 0.0]
 
 
 def test_prototype_ignores_length_and_class_prototype_uses_its_own_class():
@@ -199,3 +235,18 @@ def test_seeds_and_ensembles_of_other_numbers_do_not_mix(small):
     assert small.array("ensemble_member").shape[0] > small.logits.shape[0]
     assert score("memorization", small).reliability is not None
     assert score("el2n", small).reliability is not None
+
+
+def test_starts_that_compete_on_a_sample_end_where_all_rows_do():
+    rng = np.random.default_rng(2)
+    middles = rng.standard_normal((5, 12))
+    which = rng.integers(0, 5, 6_000)
+    points = (3 * middles[which] + rng.standard_normal((6_000, 12))).astype(np.float32)
+    found = spherical_centroids(points, 5, 0, "test", np.arange(6_000))
+    unit = unit_rows(points)
+    nearest = (unit @ found.T).argmax(axis=1)
+    means = unit_rows(np.stack([unit[nearest == c].mean(axis=0) for c in range(5)]))
+    np.testing.assert_allclose(found, means, atol=1e-4)  # refined on all rows until nothing moves
+    for c in range(5):
+        inside = np.bincount(which[nearest == c], minlength=5)
+        assert inside.max() > 0.95 * inside.sum()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import winnow as wn
+from winnow.core.errors import InputError, UnknownNameError
 from winnow.methods.influence.observed_head import head_features
 from winnow.methods.influence.pruned import proportional
 from winnow.testing.planted import planted
@@ -67,6 +68,27 @@ def test_the_bound_is_told_whether_it_holds_or_not(signals):
     assert again.certificate["holds"]
     same = wn.select("influence", signals, size=10, balance=None)
     assert np.array_equal(same.ids, tight.ids)
+
+
+def test_the_bound_finds_the_size(signals):
+    sizes = []
+    for epsilon in (0.01, 0.05, 0.4):
+        subset = wn.select("influence_bound", signals, epsilon=epsilon)
+        about = subset.certificate
+        assert about["holds"]
+        assert about["corrected"] <= about["bound"]
+        assert len(subset) == about["size"] == about["smallest_size"]
+        assert subset.provenance["parameters"]["size"] == len(subset)
+        sizes.append(len(subset))
+    assert sizes[0] >= sizes[1] >= sizes[2] > 0
+    assert sizes[0] > sizes[2]  # a looser bound keeps fewer
+    assert sizes[2] < 50  # of 120
+    with pytest.raises(InputError, match=r"balance of selector 'influence_bound' needs keep or size"):
+        wn.select("influence_bound", signals, epsilon=0.1, balance=0.5)
+    with pytest.raises(InputError, match="exactly one of"):
+        wn.select("influence_bound", signals)
+    with pytest.raises(UnknownNameError, match="epsilon"):
+        wn.select("influence", signals, size=30, epsilon=0.1)
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ def test_quotas_leave_the_weights_of_classes_whole(balance):
     assert out.certificate["order"] >= 1
     assert out.certificate["moment_error"] < 1e-12
     assert sum(out.certificate["floors"].values()) == 3 * 20 * balance
+    assert list(out.certificate["quotas"].values()) == np.bincount(labels).tolist()
     if balance == 0.3:
         assert np.bincount(labels).argmax() == 1  # the rest goes by what classes have
 

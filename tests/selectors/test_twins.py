@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,12 @@ from winnow.artefacts import Scores, Signals
 from winnow.artefacts.quotas import class_balance, floors, share_out
 from winnow.scores.arithmetic import mean_true_probability
 from winnow.selectors.beta import beta, log_density
+from winnow.selectors.class_centre import class_centre
+from winnow.selectors.facility_location import facility_location
 from winnow.selectors.graph import graph
 from winnow.selectors.herding import herding
 from winnow.selectors.kcenter import kcenter
+from winnow.selectors.leading_directions import centred, coordinates, leading
 from winnow.selectors.moderate import moderate
 from winnow.selectors.pool import Pool
 from winnow.selectors.rank import rank
@@ -73,10 +78,121 @@ def test_kcenter(seed, size):
 
 
 @SEEDS
+@pytest.mark.parametrize("size", [1, 13, 30])
+def test_facility_location(seed, size):
+    pool = problem(seed)
+    assert facility_location(pool, size, k=6).positions.tolist() == oracle.facility_location(
+        pool.signals.embeddings, size, 6
+    )
+
+
+def plain_kcenter(points, size):
+    """The picks of a plain loop over all examples, and the radius."""
+    points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+    picked = [int(np.square(points).sum(axis=1).argmin())]
+    gap = np.square(points - points[picked[0]]).sum(axis=1)
+    while len(picked) < size:
+        gap[picked[-1]] = -1.0
+        picked.append(int(gap.argmax()))
+        gap = np.minimum(gap, np.square(points - points[picked[-1]]).sum(axis=1))
+    gap[picked] = 0.0
+    return picked, np.sqrt(gap.max())
+
+
+def plain_herding(points, size):
+    points = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+    cost, total, picked = np.square(points).sum(axis=1), np.zeros(points.shape[1]), []
+    while len(picked) < size:
+        picked.append(int((cost + 2.0 * (points @ total)).argmin()))
+        total += points[picked[-1]]
+        cost[picked[-1]] = np.inf
+    return picked
+
+
+def made_of(embeddings) -> Pool:
+    n = len(embeddings)
+    signals = Signals(ids=np.arange(n), task="unlabelled", arrays={"embeddings": embeddings})
+    return Pool(n=n, keep=0.1, task="unlabelled", signals=signals)
+
+
+@pytest.mark.parametrize("kind", ["wide", "clusters", "copies", "far", "long", "double"])
+def test_lazy_kcenter_and_herding_in_bytes_pick_as_plain_loops_do(kind):
+    """Rounding in single precision and in bytes must not change a pick; copies are taken in order."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((3_000, 40))
+    if kind == "clusters":
+        rows = rows * np.geomspace(1, 0.01, 40) + 3 * rng.standard_normal((8, 40))[rng.integers(0, 8, 3_000)]
+    elif kind == "copies":
+        rows[1_000:] = rows[rng.integers(0, 1_000, 2_000)]
+    elif kind == "far":
+        rows += 1_000
+    elif kind == "long":
+        rows *= 1e20
+    pool = made_of(rows.astype(np.float64 if kind == "double" else np.float32))
+    found = kcenter(pool, 200)
+    picked, radius = plain_kcenter(pool.observed.embeddings, 200)
+    assert found.positions.tolist() == picked
+    assert found.certificate["radius"] == pytest.approx(radius, rel=1e-6)
+    if kind != "copies":  # the last bit of a product decides between them in the plain loop
+        assert herding(pool, 200).positions.tolist() == plain_herding(pool.observed.embeddings, 200)
+
+
+def test_herding_picks_the_same_with_and_without_torch(monkeypatch):
+    rng = np.random.default_rng(5)
+    pool = made_of((rng.standard_normal((2_000, 70)) * np.geomspace(1, 0.1, 70)).astype(np.float32))
+    with_torch = herding(pool, 150).positions
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert herding(pool, 150).positions.tolist() == with_torch.tolist()
+    assert with_torch.tolist() == plain_herding(pool.observed.embeddings, 150)
+
+
+@pytest.mark.parametrize(("n", "dims", "scale"), [(500, 30, 1.0), (40, 60, 1e-18), (300, 20, 1e19)])
+def test_leading_coordinates_never_overstate_a_distance(n, dims, scale):
+    rng = np.random.default_rng(n)
+    rows = (rng.standard_normal((n, dims)) * np.geomspace(1, 0.01, dims) + 5) * scale
+    given = centred(rows)
+    front = coordinates(given, leading(given, 8)).astype(np.float64)
+    apart = np.sqrt(np.square(rows[:, None] / given.unit - rows / given.unit).sum(2))
+    least = np.sqrt(np.square(front[:, None] - front).sum(2))
+    assert (least <= apart + 1e-6).all()
+    assert least.mean() > 0.5 * apart.mean()
+    assert given.mean == pytest.approx(rows.mean(axis=0))
+
+
+def test_herding_in_shards_stays_close_to_the_mean():
+    pool = made_of(np.random.default_rng(0).standard_normal((4_000, 16)).astype(np.float32))
+    whole, parts, random = herding(pool, 400), herding(pool, 400, shards=4), pool.points[:400].mean(axis=0)
+    assert len(set(parts.positions.tolist())) == 400
+    assert parts.certificate["mean_gap"] <= 4 * whole.certificate["mean_gap"]
+    assert parts.certificate["mean_gap"] < 0.2 * np.linalg.norm(random)
+
+
+def test_facility_location_serves_examples_better_than_kcenter_and_says_how_well():
+    rng = np.random.default_rng(1)
+    rows = 4 * rng.standard_normal((12, 8))[rng.integers(0, 12, 2_000)] + rng.standard_normal((2_000, 8))
+    pool = made_of(rows.astype(np.float32))
+    found = facility_location(pool, 100)
+    points = pool.points
+    far = [np.sqrt(np.square(points[:, None] - points[made]).sum(2)).min(1) for made in
+           (found.positions, kcenter(pool, 100).positions, np.arange(100))]  # fmt: skip
+    assert found.certificate["distance"] == pytest.approx(far[0].mean(), rel=1e-4)
+    assert far[0].mean() < 0.95 * min(far[1].mean(), far[2].mean())
+    assert 0.9 < found.certificate["served"] <= 1
+
+
+@SEEDS
 @pytest.mark.parametrize("size", [1, 13, 40])
 def test_herding(seed, size):
     pool = problem(seed)
     assert herding(pool, size).positions.tolist() == oracle.herding(pool.signals.embeddings, size)
+
+
+@SEEDS
+@pytest.mark.parametrize("size", [1, 13, 40])
+def test_class_centre(seed, size):
+    pool = problem(seed)
+    twin = oracle.class_centre(pool.signals.embeddings, pool.labels.tolist(), size)
+    assert class_centre(pool, size).positions.tolist() == twin
 
 
 @SEEDS

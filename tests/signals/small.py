@@ -49,9 +49,11 @@ class Counting:
         self.done = 0
         self.killed_after = killed_after
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any, float]]:
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Any = None
+    ) -> Iterator[tuple[int, Any, float]]:
         for index, item in enumerate(items):
             if self.done == self.killed_after:
                 raise KeyboardInterrupt
             self.done += 1
-            yield index, function(item), 0.0
+            yield index, function(*shared, item), 0.0

@@ -62,7 +62,7 @@ def test_the_folds_of_a_source_keep_its_groups_and_near_duplicates_together() ->
     near[[0, 39]] = 99  # the first and the last group have near-duplicates
     jobs: list[np.ndarray] = []
 
-    def watched(_run: object, _engine: object, _work: object, made: list, *_: object) -> list:
+    def watched(_run: object, _engine: object, _work: object, made: list, *_: object, **__: object) -> list:
         jobs.extend(job.item[-1] for job in made)
         raise InterruptedError
 

@@ -222,7 +222,7 @@ REFUSALS = (
         "column 'sentence' of source 'frame' has 1 missing texts",
     ),
     Refusal("damaged JSONL", _file("a.jsonl", b'{"text": "a"}\n{"text": \n'), "cannot be read as JSON lines"),
-    Refusal("text that is not UTF-8", _texts(b"\xff\xfe"), "cannot be read as UTF-8 text"),
+    Refusal("text that is not UTF-8", _texts(b"\xff\xfe"), "is not UTF-8"),
     Refusal(
         "empty folder of texts", _texts(b"words", empty=True), "class folder 'empty' of source 'data' holds no text"
     ),
@@ -233,10 +233,10 @@ REFUSALS = (
     Refusal(
         "NaN in a table",
         lambda _: wn_open(np.where(EYE > 0, np.nan, 1.0)),
-        "column 0 of source 'arrays' has 1 values",
+        "column 0 of source 'arrays' has 1 value(s)",
     ),
     Refusal(
-        "infinity in a tensor", lambda _: wn_open(np.full((2, 3, 3), np.inf)), "has 18 values that are NaN, infinite"
+        "infinity in a tensor", lambda _: wn_open(np.full((2, 3, 3), np.inf)), "has 18 value(s) that are NaN, infinite"
     ),
     Refusal("too large for float32", lambda _: wn_open(EYE * 1e300), "too large for float32"),
     Refusal("too few labels", lambda _: wn_open((EYE, [0, 1])), "must have 4 entries, one per example; got 2"),
@@ -273,7 +273,7 @@ REFUSALS = (
     Refusal(
         "class outside classes",
         lambda _: wn_open((EYE, list("abab")), classes=["a", "c"]),
-        "given classes; got 'b'",
+        "those of the training data); got 'b'",
     ),
     Refusal(
         "repeated class names",
@@ -317,11 +317,11 @@ REFUSALS = (
     Refusal(
         "missing values that training does not have",
         lambda _: wn_open(FRAME.assign(a=[1.0, None, None, 4.0]), like=wn_open(FRAME)),
-        "column 'a' of source 'frame' has 2 values that are missing",
+        "column 'a' of source 'frame' has 2 value(s) that are missing",
     ),
     Refusal("two label columns", _frame(target=[1, 0, 1, 0]), "2 columns that may be the label ('label', 'target')"),
-    Refusal("infinite feature", _frame(a=[1.0, np.inf, 3.0, 4.0]), "column 'a' of source 'frame' has 1 values"),
-    Refusal("repeated id column", _frame(id=[1, 1, 2, 3]), "id column 'id' of source 'frame' has 1 repeated values"),
+    Refusal("infinite feature", _frame(a=[1.0, np.inf, 3.0, 4.0]), "column 'a' of source 'frame' has 1 value(s)"),
+    Refusal("repeated id column", _frame(id=[1, 1, 2, 3]), "id column 'id' of source 'frame' has 1 repeated value(s)"),
     Refusal("id column of floats", _frame(id=[1.5, 2, 3, 4]), "must hold whole numbers or text"),
     Refusal("mixed column", _frame(b=[1, "a", 2.0, None]), "cannot be turned into columns"),
     Refusal("frame without rows", lambda _: wn_open(FRAME.iloc[:0]), "has no rows"),
@@ -331,7 +331,7 @@ REFUSALS = (
     Refusal("empty CSV", _file("a.csv", b""), "cannot be read as CSV"),
     Refusal("damaged parquet", _file("a.parquet", b"PAR1 nonsense"), "cannot be read as parquet"),
     Refusal("parquet without rows", _parquet({"a": pa.array([], pa.float64())}), "has no rows"),
-    Refusal("NaN in parquet", _parquet({"a": [1.0, np.nan]}, read=True), "column 'a' of source 'a' has 1 values"),
+    Refusal("NaN in parquet", _parquet({"a": [1.0, np.nan]}, read=True), "column 'a' of source 'a' has 1 value(s)"),
     Refusal(
         "lists of different lengths in parquet",
         _parquet({"a": [[1.0, 2.0], [1.0]]}, read=True),

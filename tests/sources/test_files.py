@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import pickle
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
@@ -126,6 +129,24 @@ def test_numeric_parquet_matches_the_frame(tmp_path: Path) -> None:
     assert source.ids[3] == "n3"
     assert (source.read(np.arange(50)) == values.astype(np.float32)).all()
     assert wn_open(tmp_path / "u.parquet").fingerprint == wn_open(table.drop(["id"])).fingerprint
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.tsv", "t.jsonl", "t.jsonl.gz"])
+def test_arrow_opens_text_files_itself(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With a file of Python, a thread of arrow that lets go of it while Python ends aborts the process.
+    rows = '{"a": 1, "y": 0}\n{"a": 2, "y": 1}\n' if "jsonl" in name else "a\ty\n1\t0\n2\t1\n"
+    packed = gzip.compress(rows.encode()) if name.endswith(".gz") else rows.encode()
+    (tmp_path / name).write_bytes(packed)
+    given: list[Any] = []
+    for module, function in ((pyarrow.csv, "read_csv"), (pyarrow.json, "read_json")):
+        original = getattr(module, function)
+        monkeypatch.setattr(
+            module, function, lambda file, real=original, **how: given.append(file) or real(file, **how)
+        )
+    source = wn_open(tmp_path / name)
+    assert source.read(np.arange(2)).ravel().tolist() == [1.0, 2.0]
+    assert all(type(file) in (pa.OSFile, pa.CompressedInputStream) for file in given)
+    assert given
 
 
 def test_opening_parquet_imports_neither_pandas_nor_torch(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_test_set_gets_the_columns_of_the_training_set():
     assert few.with_classes(("bird", "cat", "dog")).labels.tolist()[0] == [0, 0, 1]
     with pytest.raises(InputError, match="has the label 'bird', which is not among the 2 labels"):
         few.with_classes(train.classes)
-    with pytest.raises(DataError, match="among the 2 given labels; got 'bird'"):
+    with pytest.raises(DataError, match=r"among the 2 given labels .*; got 'bird'"):
         wn.open((X, [["bird"], [], [], ["dog"], [], []]), classes=train.classes)
 
 

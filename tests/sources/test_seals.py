@@ -203,7 +203,7 @@ def test_parts_of_a_source_share_its_seal(rows: Rows, tmp_path: Path, monkeypatc
     assert len(reads) == 1
 
 
-@pytest.mark.parametrize("path", ["/etc/hostname", "../secret.png"])
+@pytest.mark.parametrize("path", ["/etc/hostname", "../secret.png", "a\0b.png"])
 def test_a_row_that_names_a_file_outside_is_refused(path: str, tmp_path: Path) -> None:
     image_of(1).save(tmp_path / "secret.png")
     (tmp_path / "in").mkdir()

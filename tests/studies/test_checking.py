@@ -1,11 +1,12 @@
-"""The study of the label check: planted errors are what they are said to be, and the fit finds planted weights."""
+"""The study of the label check: planted errors are what they are said to be, and the report says what it should."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from studies.checking import judging
-from studies.checking.calibration import fitted, left_out, numbers, report
+from studies.checking.annotators import annotator
+from studies.checking.calibration import bounds, numbers, others, report
 from studies.checking.noise import flipped, noisy
 from studies.checking.observed import observed
 
@@ -17,7 +18,7 @@ def digits() -> wn.Source:
     return wn.open("digits", limit=300)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "pair", "human", "soft"])
+@pytest.mark.parametrize("kind", ["uniform", "pair", "human", "drawn"])
 def test_exactly_the_share_asked_for_is_wrong(digits, kind: str) -> None:
     truth = np.asarray(digits.labels)
     given = np.asarray(noisy(digits, kind, 0.2).labels)
@@ -30,21 +31,34 @@ def test_exactly_the_share_asked_for_is_wrong(digits, kind: str) -> None:
 
 def test_errors_like_those_of_people_are_the_same_for_every_seed_and_others_are_not(digits) -> None:
     x, truth = digits.read(np.arange(300)), np.asarray(digits.labels)
+    said = np.log(np.full((300, 10), 0.1))
     same = {
-        kind: np.array_equal(*(flipped(x, truth, kind, 0.2, seed) for seed in (0, 1)))
-        for kind in ("human", "uniform", "soft")
+        kind: np.array_equal(*(flipped(x, truth, kind, 0.2, seed, said) for seed in (0, 1)))
+        for kind in ("human", "uniform", "drawn")
     }
-    assert same == {"human": True, "uniform": False, "soft": False}
+    assert same == {"human": True, "uniform": False, "drawn": False}
     with pytest.raises(ValueError, match="kind must be one of"):
         flipped(x, truth, "odd", 0.2)
 
 
-def test_errors_drawn_like_those_of_people_fall_where_the_simple_model_errs(digits) -> None:
-    x, truth = digits.read(np.arange(300)), np.asarray(digits.labels)
-    surest = flipped(x, truth, "human", 0.2) != truth
-    drawn = np.mean([flipped(x, truth, "soft", 0.2, seed) != truth for seed in range(20)], axis=0)
-    assert drawn[surest].mean() > 2 * drawn[~surest].mean()
-    assert 0 < drawn[surest].mean() < 1  # by chance
+def test_errors_drawn_like_those_of_people_fall_where_the_annotator_doubts_and_on_what_it_sees(digits) -> None:
+    truth = np.asarray(digits.labels)
+    sure = np.full((300, 10), 1e-4)
+    sure[np.arange(300), truth] = 1.0
+    sure[:100, 7] = 0.9  # a hundred that look like a seven too
+    drawn = [flipped(truth, truth, "drawn", 0.1, seed, np.log(sure)) for seed in range(10)]
+    wrong = np.mean([given != truth for given in drawn], axis=0)
+    doubtful = (np.arange(300) < 100) & (truth != 7)
+    assert wrong[doubtful].mean() > 5 * wrong[~doubtful].mean()
+    assert 0 < wrong[doubtful].mean() < 1  # by chance
+    assert np.mean([(given == 7)[doubtful & (given != truth)].mean() for given in drawn]) > 0.8
+
+
+def test_an_annotator_knows_the_truth_better_than_its_model(digits) -> None:
+    said = annotator(digits)
+    assert np.allclose(np.exp(said).sum(axis=1), 1, atol=0.05)
+    assert (said.argmax(axis=1) == digits.labels).all()
+    assert np.exp(said).max(axis=1).std() > 0.02  # and finds some examples harder than others
 
 
 def test_measures_by_hand() -> None:
@@ -59,28 +73,26 @@ def test_measures_by_hand() -> None:
     assert judging.within_tolerance(0.035, 0.0)
 
 
-def test_the_fit_finds_planted_weights_and_leaves_a_data_set_out() -> None:
+def test_the_bounds_hold_nearly_all_cells() -> None:
     draw = np.random.default_rng(0)
-    rows = draw.normal(size=(400, 3)) * 5
-    logits = -1 + rows @ [0.1, -0.2, 0.05]
-    shares = 1.02 / (1 + np.exp(-logits)) - 0.01
-    assert np.allclose(fitted(rows, shares, np.ones(400)), [-1, 0.1, -0.2, 0.05], atol=0.01)
-    names = np.repeat(["a", "b"], 200)
-    odd = shares.copy()
-    odd[names == "b"] = 0.9
-    found = left_out(rows, odd, np.ones(400), names)
-    assert np.allclose(found[names == "b"], shares[names == "b"].clip(0.02, 0.9), atol=0.01)  # b has no part in it
+    truth = draw.uniform(0.05, 0.3, 400)
+    found = truth * draw.uniform(0.5, 2, 400)
+    cells = [{"kind": "uniform", "share": t, "estimate": e} for t, e in zip(truth, found, strict=True)]
+    below, above = bounds([*cells, {"kind": "human", "share": 0.2, "estimate": 0.01}])  # the rule has no part in it
+    inside = [below * one["estimate"] <= one["share"] <= one["estimate"] + above for one in cells]
+    assert 0.93 < np.mean(inside) < 0.97
+    assert 0.5 < below < 0.6
 
 
 def test_one_cell_is_observed_once_and_reported(digits, tmp_path) -> None:
     def cell(rate: float) -> dict:
         seen = observed(digits, "uniform", rate, 2, tmp_path / f"{rate}.safetensors")
-        return {"data": "digits", "kind": "uniform", "rate": rate, **numbers(seen)}
+        return {"data": "digits", "kind": "uniform", "rate": rate, "others": others(seen), **numbers(seen)}
 
     cells = [cell(0.1), cell(0.3)]
     assert [one["share"] for one in cells] == [pytest.approx(0.1), pytest.approx(0.3)]
-    assert len(cells[0]["numbers"]) == 4
+    assert cells[0]["estimate"] < cells[1]["estimate"]
     assert cell(0.1) == cells[0]  # read, not observed again
     text = "\n".join(report(cells))
-    assert "WEIGHTS" in text
+    assert "SLOPE" in text
     assert "nan" not in text

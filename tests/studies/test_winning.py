@@ -5,14 +5,13 @@ import json
 
 import numpy as np
 import pytest
-from studies.winning import sampling, tolerance_simulation, validity
+from studies.winning import fold_limit_check, sampling, tolerance_simulation, validity
 from studies.winning.cells import ARMS, Ends, run_setting
-from studies.winning.data import CONFIRMATION, DEVELOPMENT, SETTINGS, opened
+from studies.winning.data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS, opened
 from studies.winning.publishing import HEADS, publish, published, summary, table
 
 import winnow as wn
 from winnow.artefacts import Study
-from winnow.evaluation import retrain
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +39,12 @@ def test_a_cell_holds_what_was_measured(ran):
     assert all(cell.seconds[stage] > 0 for stage in ("observe", "veto", "full", "subset"))
 
 
-def test_the_same_again_trains_nothing(ran, digits, monkeypatch):
-    monkeypatch.setattr(retrain, "retrain", None)
+def test_the_same_again_trains_nothing(ran, digits):
     cells, out = ran
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("steps/**/seed-*.json")}
     assert run_setting(digits, out, 2, (0.5,), quick=True, engine=wn.Local(1)) == cells
+    assert before == {path: path.stat().st_mtime_ns for path in out.rglob("steps/**/seed-*.json")}
+    assert before
 
 
 def test_table_and_summary_say_what_the_cells_hold(ran, tmp_path):
@@ -75,7 +76,8 @@ def test_cells_of_later_runs_join_those_of_earlier_ones(ran, tmp_path):
 
 def test_the_two_lists_share_nothing_and_name_every_setting(digits):
     assert not set(DEVELOPMENT) & set(CONFIRMATION)
-    assert {*DEVELOPMENT, *CONFIRMATION} == set(SETTINGS)
+    assert not {*DEVELOPMENT, *CONFIRMATION} & set(FRESH)
+    assert {*DEVELOPMENT, *CONFIRMATION, *FRESH} == set(SETTINGS)
     source, test = opened(digits, quick=True)
     assert len(source) == 200
     assert not set(source.ids.tolist()) & set(test.ids.tolist())
@@ -108,6 +110,15 @@ def test_a_simulated_search_keeps_its_promise_in_an_easy_world():
     assert (found["trials"], found["kept"]) == (2, 1.0)
     assert found["median_keep"] < 1
     assert tolerance_simulation.table([found]).splitlines()[-1].startswith(f"| {flat.name} | {flat.tolerance:g} |")
+
+
+def test_the_limit_of_folds_is_seldom_too_low():
+    assert 0 < fold_limit_check.too_low(0.5, 0.0, 1.0, 200) < 0.15
+
+
+def test_what_could_be_shown_is_never_smaller_than_what_would_do():
+    setting = dataclasses.replace(tolerance_simulation.SETTINGS[4], validation=2000)
+    assert setting.smallest < tolerance_simulation.could_be_shown(setting) < 1
 
 
 def test_validity_counts_shares_of_studies():

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from winnow.core.seeds import stream
-from winnow.training import Feed, Scaling, hold
+from winnow.models import build
+from winnow.training import Feed, Recipe, Scaling, hold, train
 from winnow.training.feed import augmented
+from winnow.training.sharded_order import MIXED, PART, sharded
+from winnow.training.spilled_rows import SpilledRows
 
 from .small import clouds, pictures, source_of
 
@@ -56,13 +60,58 @@ def test_regression_targets_are_standardised() -> None:
     assert float(feed.targets.std(correction=0)) == pytest.approx(1, abs=1e-5)
 
 
-def test_what_does_not_fit_memory_is_fetched_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = pictures()
-    in_memory = Feed(source).inputs(ALL[::-1].copy())
-    assert hold(source, budget=10) is source
-    monkeypatch.setattr("winnow.training.feed.hold", lambda given: given)
-    lazily = Feed(source)
-    assert torch.equal(lazily.inputs(ALL[::-1].copy()), in_memory)
+@pytest.mark.parametrize("room", [True, False])
+def test_what_does_not_fit_memory_is_on_disk_or_fetched_batch_by_batch(
+    monkeypatch: pytest.MonkeyPatch, room: bool
+) -> None:
+    """With room on the disk every example is decoded once, however often it is read."""
+    mixed = pictures().at(np.random.default_rng(0).permutation(40))
+    in_memory = Feed(mixed).inputs(ALL[::-1].copy())
+    assert hold(mixed, budget=10) is mixed
+    seen: list[int] = []
+
+    def read(where: np.ndarray) -> np.ndarray:
+        seen.extend(where.tolist())
+        return mixed.read(where)
+
+    if not room:
+        monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100))
+    monkeypatch.setattr("winnow.training.spilled_rows.LET_GO", 1)
+    feed = Feed(replace(mixed, read=read), budget=10)
+    for _ in range(2):
+        assert torch.equal(feed.inputs(ALL[::-1].copy()), in_memory)
+    assert (sorted(seen[2:]) == ALL.tolist()) == room  # the first looks are for the size
+    assert isinstance(feed.source.read, SpilledRows) == room
+    assert feed.source.fingerprint == mixed.fingerprint
+
+
+def test_training_from_disk_is_training_from_memory() -> None:
+    source, recipe = clouds(40), Recipe(epochs=3, batch=8, order="sharded")
+    weights = []
+    for budget in (10, 1 << 20):
+        net = build("mlp", classes=2, shape=(2,), seed=0)
+        train(net, Feed(source, budget=budget), recipe, 0)
+        weights.append(torch.cat([value.flatten() for value in net.parameters()]))
+    assert torch.equal(*weights)
+
+
+def test_a_sharded_epoch_visits_everything_a_few_parts_at_a_time() -> None:
+    n = 10 * PART * MIXED + 77
+    order = sharded(np.arange(n), n, stream(0, "shards", 0))
+    assert np.array_equal(np.sort(order), np.arange(n))
+    window = PART * (MIXED - 1)
+    for start in range(0, n - window, window):
+        assert len(np.unique(order[start : start + window] // PART)) <= 2 * MIXED
+    mixing = np.corrcoef(np.argsort(order)[: PART * MIXED], np.arange(PART * MIXED))[0, 1]
+    assert abs(mixing) < 0.9  # neighbours in the data are not neighbours in the epoch
+    assert not np.array_equal(order, sharded(np.arange(n), n, stream(0, "shards", 1)))
+    twice = sharded(np.array([5, 5, 3]), n, stream(0, "shards", 0))
+    assert sorted(twice.tolist()) == [3, 5, 5]
+
+
+def test_little_data_is_shuffled_completely() -> None:
+    places = np.array([np.argsort(sharded(np.arange(6), 6, stream(seed, "shards", 0)))[0] for seed in range(600)])
+    assert np.bincount(places, minlength=6).min() > 60
 
 
 def test_holding_reads_each_example_once() -> None:

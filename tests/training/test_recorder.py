@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 import winnow as wn
-from winnow.core.errors import WinnowError
+from winnow.core.errors import StoreError, WinnowError
+from winnow.training.epoch_measures import CHUNK
 from winnow.training.recorder import eval_pass
 
 N, K, EPOCHS = 23, 4, 3
@@ -317,3 +319,49 @@ def test_classes_have_the_names_given() -> None:
             wn.Recorder(3, 2, class_names=names)
     with pytest.raises(WinnowError, match="class_names of Recorder are for classification"):
         wn.Recorder(3, 1, task="regression", class_names=("price",))
+
+
+@pytest.mark.parametrize("missing", ["error", "carry"])
+def test_epochs_on_disk_are_those_in_memory(tmp_path: Path, missing: str) -> None:
+    """Batches that do not fill what is measured at a time, and an epoch that leaves examples out."""
+    rows = 3 * CHUNK // K + 17
+    rng = np.random.default_rng(0)
+    logits, targets = rng.normal(size=(3, rows, K)).astype(np.float32), rng.integers(K, size=rows)
+    made = []
+    for options in ({"keep": "logits"}, {"keep": "dynamics"}, {"keep": "dynamics", "directory": tmp_path}):
+        rec = wn.Recorder(rows, K, missing=missing, **options)
+        for epoch in range(3):
+            order = rng.permutation(rows)[: rows - 40 if missing == "carry" and epoch == 1 else None]
+            order = np.arange(order.size) if missing == "carry" else order  # the same ones each time
+            for start in range(0, order.size, 700):
+                where = order[start : start + 700]
+                rec.log(where, logits[epoch, where], targets[where])
+            rec.end_epoch()
+        made.append(rec.signals())
+    for name in ("losses", "probabilities", "margins", "correct", "errors"):
+        for other in made[1:]:
+            np.testing.assert_allclose(other.array(name), made[0].array(name), rtol=1e-6, atol=1e-7)
+    kinds, held = [], made[2].losses
+    while held is not None:
+        kinds, held = [*kinds, type(held)], getattr(held, "base", None)
+    assert np.memmap in kinds
+    assert list(tmp_path.iterdir()) == []
+    assert wn.Signals.load(made[2].save(tmp_path / "seen.safetensors")).fingerprint == made[1].fingerprint
+
+
+def test_signals_stay_as_they_are_while_recording_goes_on() -> None:
+    rec = wn.Recorder(N, K, keep=("dynamics", "predictions"))
+    seen = []
+    for epoch in range(EPOCHS):
+        rec.log(np.arange(N), LOGITS[epoch], TARGETS)
+        rec.end_epoch()
+        signals = rec.signals()
+        seen.append((signals, signals.losses.copy(), signals.array("predictions").copy()))
+    for signals, losses, predictions in seen:
+        np.testing.assert_array_equal(signals.losses, losses)
+        np.testing.assert_array_equal(signals.array("predictions"), predictions)
+
+
+def test_a_folder_that_cannot_hold_epochs_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write epochs to"):
+        wn.Recorder(N, K, keep="dynamics", directory=tmp_path / "missing")

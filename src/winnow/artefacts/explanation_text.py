@@ -14,6 +14,7 @@ MOST_CLASSES = 12  # a matrix of more does not fit a terminal
 STRONGEST = 20  # class pairs listed instead
 LOOSEST = 10  # classes listed instead
 LONGEST_NAME = 14
+FEWEST = 5  # smallest class whose labels are judged; of a smaller one the network learns each example by heart
 PROJECTED = "The kernel uses projected features: cosines are accurate to about 0.03."
 
 
@@ -126,7 +127,8 @@ def _pair_row(pair: ClassPair) -> list[str]:
 
 def _errors(about: DatasetExplanation) -> list[str]:
     if about.wrong is None:
-        return ["Labels were not judged: no training dynamics were recorded. winnow check finds label issues."]
+        why = "training learned too little to tell, or recorded no dynamics"
+        return [f"Labels were not judged: {why}. winnow check finds label issues."]
     if not about.errors:
         return [f"No label issues: none of {about.judged:,} labels is more likely wrong than right."]
     rows = [["id", "label", "suggested", "by example", "probability"]]
@@ -179,5 +181,7 @@ def unjudged(about: Explanation) -> str:
         return "was not judged: there are too many examples to compare all pairs of a class (reduce them with --limit)"
     if about.peers == 0:
         return f"cannot be judged: no other example has label {about.label}"
+    if about.peers + 1 >= FEWEST:
+        return "was not judged: training learned too little to tell, or recorded no dynamics"
     others = "1 other has" if about.peers == 1 else f"{about.peers} others have"
     return f"cannot be judged: only {others} label {about.label}"

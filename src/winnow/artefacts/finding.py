@@ -17,8 +17,8 @@ __all__ = ["COLUMNS", "KINDS", "LEFT_OUT", "RANKED", "WHOLE", "Finding", "checke
 
 RANKED = {"classification": "label", "multilabel": "label", "regression": "target", "unlabelled": "example"}
 WHOLE = ("class", "column", "drift")
-KINDS = (*dict.fromkeys(RANKED.values()), "ambiguous", "duplicate", "leak", "outlier", "value", *WHOLE)
-LEFT_OUT = ("label", "target", "duplicate", "leak", "value")
+KINDS = (*dict.fromkeys(RANKED.values()), "ambiguous", "duplicate", "leak", "outlier", "value", "dropped", *WHOLE)
+LEFT_OUT = ("label", "target", "duplicate", "leak", "value", "dropped")
 
 COLUMNS = {
     "id": "ids",

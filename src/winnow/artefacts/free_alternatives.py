@@ -82,6 +82,8 @@ def judge(study: Study, arm: str) -> StudyVerdict:
     gap = against.get(best) if best else None
     by_size, by_steps = (claimed(against[name]) if name else "unknown" for name in (small, large))
     text = "Nothing that is free was trained beside it, so there is no verdict."
+    if study.full is not None and about.size == study.full.size:
+        text = "Nothing was left out, so there is nothing to compare."
     if best is not None and gap is not None:
         text = f"{_first(study, best, gap)} {_purpose(by_size, by_steps)}"
         if by_size == "better" and small is not None and small != best:
@@ -105,6 +107,8 @@ def _named(study: Study, name: str) -> str:
     what = "a random subset of the same size" if is_random(study, name) else "everything for the same number of steps"
     if arm.repeated:
         what = "repeated random (a part of the same size, drawn anew for each epoch)"
+    if arm.dynamic:
+        what = "everything with dynamic sampling for the same number of steps"
     return what + (" with soft targets" if arm.soft else "")
 
 
@@ -137,13 +141,13 @@ def _purpose(by_size: Claim, by_steps: Claim) -> str:
         return f"It is better where less compute is wanted{also}."
     if by_size == "better":
         rest = {
-            "tie": "for the same compute, everything does as well",
+            "tie": "for the same compute, no difference to everything was measured",
             "worse": "for the same compute, everything is better",
         }.get(by_steps, "everything at the same steps was not trained")
         return f"It is better where {small} are wanted; {rest}."
     if by_size == "tie":
-        return "A random subset of its size does as well, so choosing it gained nothing that can be measured here."
+        return "No gain over a random subset of its size was measured."
     return {
-        "tie": "For the same compute, everything does as well.",
+        "tie": "For the same compute, no difference to everything was measured.",
         "worse": "For the same compute, everything is better.",
     }.get(by_steps, "")

@@ -39,11 +39,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .class_metrics import by_class
 
-__all__ = ["Interval", "crossed", "difference", "holm", "mean", "paired", "with_example_error"]
+__all__ = ["Interval", "added_to", "crossed", "difference", "holm", "mean", "paired", "with_example_error"]
 
 TOGETHER = 3.0  # how much higher the odds of the draw are in the variance of means than in that of single examples
 RANGE = {"values": (-math.inf, math.inf), "shares": (0.0, 1.0), "differences": (-1.0, 1.0), "r2": (-math.inf, 1.0)}
+RANGE |= {"areas": (0.0, 1.0), "area differences": (-1.0, 1.0)}
 ADDED = {"shares": (1.0, 1.0, 0.0, 0.0), "differences": (1.0, -1.0)}  # examples, see `crossed`
+AREAS = {"areas": ADDED["shares"], "area differences": ADDED["differences"]}  # added only if all examples agree
+Counted = Literal["values", "shares", "differences", "r2", "areas", "area differences"]
 Matrix = NDArray[np.float64]
 
 
@@ -146,7 +149,7 @@ def crossed(
     confidence: float = 0.95,
     *,
     luck: float = 0.0,
-    counted: Literal["values", "shares", "differences", "r2"] = "values",
+    counted: Counted = "values",
     about: str = "",
     classes: NDArray[np.integer] | None = None,
 ) -> Interval:
@@ -162,9 +165,11 @@ def crossed(
         Variance of a draw's luck that all seeds share, to be added.
     counted
         What the values are: any `values`; parts of an `r2`, which is at most 1; `shares`, which are right or wrong (1
-        or 0), or `differences` of these. The ends stay within the possible range. For the last two, a few examples are
-        added to the variance between examples (two right and two wrong, or one gained and one lost), so that agreement
-        on all is not taken for certainty.
+        or 0), or `differences` of these; `areas` under a curve, or `area differences`. The ends stay within what is
+        possible. For shares and their differences, a few examples are added to the variance between examples (two right
+        and two wrong, or one gained and one lost), so that agreement on all is not taken for certainty. The marks of
+        areas differ by small amounts, beside which such examples would be most of the variance: they are added only if
+        all marks are equal.
     about
         What the interval is about, in words.
     classes
@@ -181,7 +186,7 @@ def crossed(
     """
     q = np.asarray(values, dtype=np.float64)
     seeds, examples = q.shape
-    added, extra = ADDED.get(counted, ()), 0.0
+    added, extra = added_to(q, counted), 0.0
     if classes is not None:
         (q, extra), added = by_class(q, classes, added), ()
     centre = float(q.mean())
@@ -201,6 +206,7 @@ def paired(
     *,
     fixed: Literal["ours", "theirs"] | None = None,
     binary: bool = True,
+    area: bool = False,
     about: str = "",
     classes: NDArray[np.integer] | None = None,
 ) -> Interval:
@@ -217,19 +223,28 @@ def paired(
         both are drawn anew, or if the claim is about these very subsets.
     binary
         Whether examples are right or wrong, or have other marks of a metric between 0 and 1.
+    area
+        Whether the metric is an area under a curve, whose marks differ by small amounts.
     about
         What the interval is about, in words.
     classes
         As in `crossed`.
     """
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
-    counted: Literal["differences", "values"] = "differences" if binary else "values"
+    counted: Counted = "area differences" if area else "differences" if binary else "values"
     gap, luck = a - b, 0.0
     if classes is not None:
         a, b = (by_class(one, classes, ())[0] for one in (a, b))
     if fixed is not None and a.shape[0] > 1:
         luck = luck_of_draw(a, b) if fixed == "ours" else luck_of_draw(b, a)
     return crossed(gap, confidence, luck=luck, counted=counted, about=about, classes=classes)
+
+
+def added_to(marks: Matrix, counted: str) -> tuple[float, ...]:
+    """Marks that are added to the variance between examples; see `crossed`."""
+    if counted in AREAS:
+        return AREAS[counted] if np.ptp(marks) == 0 else ()
+    return ADDED.get(counted, ())
 
 
 def luck_of_draw(fixed: Matrix, redrawn: Matrix) -> float:

@@ -38,7 +38,9 @@ from .verdicts import VERDICTS, read_marks
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["KINDS", "LEFT_OUT", "RANKED", "WHOLE", "Finding", "Issues"]
+__all__ = ["KINDS", "LEFT_OUT", "LIKELY", "RANKED", "WHOLE", "Finding", "Issues"]
+
+LIKELY = 0.5  # probability from which on `clean` leaves out a flagged label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,7 +235,8 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
     def clean(self, kinds: Sequence[str] = LEFT_OUT) -> Subset:
         """What to keep: everything except the flagged examples of these kinds.
 
-        Refused findings leave nothing out, confirmed ones always do. Of a group of near-duplicates the representative
+        Labels are flagged for a person to look at, and left out only if they are more likely wrong than right. Refused
+        findings leave nothing out, confirmed ones always do. Of a group of near-duplicates the representative
         stays or, if that is left out for another reason, one of the others. Outliers, ambiguous and hard examples
         stay, because most of them are right.
 
@@ -272,7 +275,8 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         for kind in kinds:
             checks.choice("kinds", "Issues.clean", kind, [one for one in KINDS if one not in WHOLE])
         every = self.ids[self._ranked]
-        marked = (self.flagged & (self.verdicts != "refused")) | (self.verdicts == "confirmed")
+        likely = (self.probabilities >= LIKELY) | (self.kinds != RANKED["classification"])
+        marked = (self.flagged & likely & (self.verdicts != "refused")) | (self.verdicts == "confirmed")
         out = {kind: np.zeros(every.size, dtype=bool) for kind in KINDS if kind in kinds}
         for kind, left in out.items():
             left[positions_of(every, self.ids[marked & (self.kinds == kind)], "issues")] = True

@@ -21,11 +21,13 @@ NAMES = {
     "leak": ("example that is also in the test set", "examples that are also in the test set"),
     "outlier": ("outlier", "outliers"),
     "value": ("corrupt or impossible value", "corrupt or impossible values"),
+    "dropped": ("example that a person dropped", "examples that a person dropped"),
     "class": ("finding about classes", "findings about classes"),
     "column": ("finding about columns", "findings about columns"),
     "drift": ("difference between training and test data", "differences between training and test data"),
 }
 MOST_SUBJECTS = 3
+SMALLEST = 0.0005  # share of wrong labels that prints as 0.0 %
 
 
 def said(kind: str, count: int) -> str:
@@ -54,6 +56,8 @@ def noise_sentence(issues: Issues) -> str:
         return ""
     ends = "" if np.isnan(rate.low) else f" ({rate.low * 100:.1f} to {rate.high * 100:.1f} %)"
     what = "targets" if issues.task == "regression" else "labels"
+    if rate.high < SMALLEST:  # an interval of 0.0 to 0.0 % would promise more than was seen
+        return f"None of the {what} stands out as wrong."
     return f"An estimated {rate.centre * 100:.1f} % of the {what} are wrong{ends}."
 
 

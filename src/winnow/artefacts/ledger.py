@@ -1,14 +1,15 @@
 """The ledger: the cost of finding a subset, the time saved per training, and when it pays off.
 
-All numbers are seconds of this study's own trainings, averaged over seeds. The cost of finding the subset is complete:
-planning, observing, scoring, selecting, the trainings that confirm a choice (the veto) and, for a tolerance, searching.
-It includes making the targets that the subset is trained
-with, and training the model that made them if it was trained for this purpose. Let s be the seconds to find the subset,
-t those of one training on it, and T those of one training on the full data. One training then saves T - t - s net, and
-the subset pays off after the smallest number of trainings k >= 1 with k (T - t) >= s. This is counted against training
-on everything in full, and is not said of a subset that is worse than random, which costs nothing to find. Everything
-for the same number of steps takes as long as the subset and costs nothing to find either: beside it no time is saved,
-and the difference of the metric is given instead.
+All numbers are seconds of work (`core.work_clock`) of this study's own trainings, averaged over seeds: processor time
+where that is honest, so that a busy machine does not make one part look cheaper than another. The cost of finding the
+subset is complete: planning, observing, scoring, selecting, the trainings that confirm a choice (the veto) and, for a
+tolerance, searching. It includes making the targets that the subset is trained with, and training the model that made
+them if it was trained for this purpose. Let s be the seconds to find the subset, t those of one training on it, and T
+those of one training on the full data. One training then saves T - t - s net, and the subset pays off after the
+smallest number of trainings k >= 1 with k (T - t) >= s. This is counted against training on everything in full, and is
+not said of a subset that is worse than random, which costs nothing to find. Everything for the same number of steps
+takes as long as the subset and costs nothing to find either: beside it no time is saved, and the difference of the
+metric is given instead.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def _row(study: Study, name: str) -> dict[str, Any]:
     selection = float(sum(costs.values())) if costs else math.nan
     train = study.seconds(name)
     full = study.seconds(study.full.name) if study.full and study.of(study.full.name) else math.nan
-    saved = full - train
+    all_kept = study.full is not None and study.arm(name).size == study.full.size
+    saved = 0.0 * full if all_kept else full - train  # the same training twice differs only by noise
     judged = judge(study, name)
     whole = [gap for other, gap in judged.against.items() if study.arm(other).kind in ("everything", "full")]
     same = min(whole, key=lambda gap: gap.centre, default=None)  # to the best of them

@@ -90,6 +90,8 @@ class Arm:
         For everything: the size whose number of steps it takes.
     repeated
         For everything: whether each epoch visits a random part of that size, drawn anew.
+    dynamic
+        For everything: whether a `DynamicSampler` draws the batches.
     """
 
     name: str
@@ -104,8 +106,14 @@ class Arm:
     soft: bool | None = None
     same_steps: int | None = None
     repeated: bool | None = None
+    dynamic: bool | None = None
 
     @property
     def drawn_anew(self) -> bool:
         """Whether each seed has its own subset, so that the luck of a draw is in the spread between seeds."""
         return self.kind == "random" or bool(self.redrawn)
+
+    @property
+    def in_plain_passes(self) -> bool:
+        """Whether it is trained on labels only, in shuffled passes over its examples."""
+        return not (self.soft or self.repeated or self.dynamic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,23 +13,27 @@ from ..core.serialiser import Saved
 
 __all__ = ["PilotTraining"]
 
+LAYOUT = Tensors(arrays=("correct", "margins"))
+
 
 @dataclass(frozen=True, eq=False)
-class PilotTraining(Saved, kind="pilot training", layout=Tensors(arrays=("correct", "margins"))):
+class PilotTraining(Saved, kind="pilot training", layout=LAYOUT, durations=("seconds",)):
     """The result of one pilot training.
 
     Attributes
     ----------
-    size, steps, seconds
-        Examples trained on, optimiser steps (0 for a linear student), seconds of training.
+    size, steps
+        Examples trained on, and optimiser steps (0 for a linear student).
     correct
         Whether each held-out example was classified correctly, in the order of ids.
     margins
         Logit of the label minus the largest other one, for each held-out example.
+    seconds
+        Seconds of training.
     """
 
     size: int
     steps: int
-    seconds: float
     correct: NDArray[np.uint8]
     margins: NDArray[np.float32]
+    seconds: float = math.nan

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks
 from ..core.errors import InputError
 
-__all__ = ["class_balance", "floors", "in_proportion", "label_floors", "share_out"]
+__all__ = ["balance_of_counts", "class_balance", "floors", "in_proportion", "label_floors", "share_out"]
 
 
 def class_balance(labels: ArrayLike, n_classes: int) -> float:
@@ -44,11 +44,17 @@ def class_balance(labels: ArrayLike, n_classes: int) -> float:
             f"labels of class_balance must be class numbers from 0 to {total - 1}; got "
             f"{int(given.min() if given.min() < 0 else given.max())}."
         )
+    return balance_of_counts(np.bincount(given, minlength=total))
+
+
+def balance_of_counts(counts: NDArray[np.int64]) -> float:
+    """The same, from the number of examples per class."""
+    total = counts.size
     if total == 1:
         return 1.0
-    counts = np.sort(np.bincount(given, minlength=total)).astype(np.float64)
-    before = np.cumsum(counts) - counts
-    shares = np.divide(before, counts, out=np.zeros(total), where=counts > 0)
+    held = np.sort(counts).astype(np.float64)
+    before = np.cumsum(held) - held
+    shares = np.divide(before, held, out=np.zeros(total), where=held > 0)
     return float(shares.sum() / (total * (total - 1) / 2))
 
 

@@ -13,6 +13,8 @@ from ..core import checks
 from ..core.files import fingerprint
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
+from .canonical_bytes import array_bytes, id_bytes
+from .frozen_arrays import frozen_copy, frozen_ids, order_of, same_ids
 from .notebook_view import Shown, class_table, label_columns
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
@@ -69,13 +71,13 @@ class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": 
 
     def __post_init__(self) -> None:
         owner = f"scores {self.name!r}"
-        object.__setattr__(self, "ids", checks.frozen(checks.ids(owner, self.ids)))
+        object.__setattr__(self, "ids", frozen_ids(owner, self.ids))
         checks.choice("task", owner, self.task, TASKS)
         values = checks.array("values", owner, self.values, ndim=1, rows=self.ids.size, dtype=np.float64)
-        object.__setattr__(self, "values", checks.frozen(values))
+        object.__setattr__(self, "values", frozen_copy(values))
         if self.labels is not None:
             labels = checks.array("labels", owner, self.labels, rows=self.ids.size)
-            object.__setattr__(self, "labels", checks.frozen(labels))
+            object.__setattr__(self, "labels", frozen_copy(labels))
 
     def __len__(self) -> int:
         return int(self.ids.size)
@@ -87,11 +89,13 @@ class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": 
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of ids and values in canonical order."""
-        order = np.argsort(self.ids, kind="stable")
-        return fingerprint("\n".join(map(str, self.ids[order].tolist())).encode(), self.values[order].tobytes())
+        order = order_of(self.ids)
+        return fingerprint(id_bytes(self.ids, order), array_bytes(self.values, order))
 
     def take(self, ids: ArrayLike) -> Scores:
         """The scores of just these examples, in the order given."""
+        if same_ids(self.ids, ids):
+            return self
         where = positions_of(self.ids, ids, f"scores {self.name!r}")
         labels = None if self.labels is None else self.labels[where]
         return replace(self, ids=self.ids[where], values=self.values[where], labels=labels)

@@ -2,10 +2,11 @@
 
 They are arrays by name; the example axis of each holds the same ids in the same order. The axes of each array are those
 registered for its signal (`core.registry.signal`), such as `seeds x epochs x examples x classes` for logits, and are
-saved with the arrays. `winnow methods` lists the signals.
+saved with the arrays. `winnow methods` lists the signals. A large file is mapped, not read (`mapped_tensors`).
 
 Losses, probabilities of the label, margins, correctness, EL2N errors and averaged predictions follow from logits: if
-they are not held, they are computed from the logits, so that every score works from either.
+they are not held, they are computed from the logits, so that every score works from either. Losses, probabilities and
+correctness also follow from dynamics in half precision (`half_dynamics`).
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
-from ..core.layouts import Tensors
+from ..core.invocation import command_words
 from ..core.serialiser import Saved
+from .canonical_bytes import array_bytes, id_bytes
+from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids
+from .half_dynamics import FROM, decoded
 from .label_set_logits import seen_logits
 from .label_sets import check_label_rows
 from .labelled_logits import DYNAMICS, first_averaged
+from .mapped_tensors import MappedTensors
 from .notebook_view import Shown
 from .provenance import Provenance
 from .source import TASKS, Task, positions_of
@@ -33,9 +38,12 @@ from .table import Table
 
 __all__ = ["Signals"]
 
+LOGITS = 1 << 18  # worked on at a time, in float64
+ALL = slice(None)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), ids="ids", group="arrays")):
+class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels",), ids="ids", group="arrays")):
     """Observations of each example.
 
     Parameters
@@ -85,7 +93,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     axes: Mapping[str, tuple[str | int, ...]] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", checks.frozen(checks.ids("signals", self.ids)))
+        object.__setattr__(self, "ids", frozen_ids("signals", self.ids))
         checks.choice("task", "signals", self.task, TASKS)
         n = self.ids.size
         if self.task != "unlabelled":
@@ -101,10 +109,10 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
                     )
             if self.task == "multilabel" and self.classes:
                 check_label_rows(labels, len(self.classes), "signals")
-            object.__setattr__(self, "labels", checks.frozen(labels))
+            object.__setattr__(self, "labels", frozen_copy(labels))
         if not self.arrays:
             raise InputError("signals must hold at least one array; got none.")
-        arrays = {name: checks.frozen(np.asarray(values), copy=False) for name, values in self.arrays.items()}
+        arrays = {name: frozen_view(_rows(name, values)) for name, values in self.arrays.items()}
         object.__setattr__(self, "arrays", arrays)
         known = self.axes or {}
         axes = {name: known[name] if name in known else registry.layout_of(name).axes for name in arrays}
@@ -113,7 +121,7 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
             axis = self.example_axis(name)
             if values.ndim <= axis or values.shape[axis] != n:
                 raise InputError(f"{name} of signals must have {n} examples on axis {axis}; got shape {values.shape}.")
-            checks.finite(name, "signals", values)
+            all_finite(name, "signals", values)
             recorded = values.shape[axes[name].index("epochs")] if "epochs" in axes[name] else len(self.epochs)
             if recorded != len(self.epochs):
                 raise InputError(f"{name} of signals has {recorded} epochs but epochs names {len(self.epochs)}.")
@@ -135,16 +143,23 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return name in self.arrays or self._follows(name)
 
     def _follows(self, name: object) -> bool:
-        """Whether an array follows from the logits held."""
+        """Whether an array follows from the logits, or from the dynamics in half precision."""
+        if self._coded(name) is not None:
+            return True
         labelled = self.task in ("classification", "multilabel") and name in DYNAMICS
         return "logits" in self.arrays and (labelled or name == "predictions")
 
+    def _coded(self, name: object) -> str | None:
+        """The array in half precision from which this one follows."""
+        origin = FROM.get(str(name), "")
+        return origin if origin in self.arrays and self.arrays[origin].dtype == np.float16 else None
+
     def origin(self, name: str, owner: str = "this step") -> str:
-        """The name of the held array that gives this one: itself or `logits`; the error says how to observe it."""
+        """The name of the held array that gives this one, such as `logits`; the error says how to observe it."""
         if name in self.arrays:
             return name
         if self._follows(name):
-            return "logits"
+            return self._coded(name) or "logits"
         signal = registry.signal_of(name)
         how = (
             "no registered signal gives it"
@@ -153,6 +168,8 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         )
         if signal is not None and "unlabelled" in signal.tasks and signal.when != "data":
             how = "Get it with wn.embed(source, model)"
+        if signal is not None and command_words() is not None:
+            how = f"Record it with winnow observe --want {signal.name}"
         raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
@@ -175,9 +192,11 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         NotDefinedError
             If it is neither held nor follows from logits; the error says how to observe it.
         """
-        if self.origin(name, owner) == name:
-            return self.arrays[name]
-        layout, (seeds, rows, *_) = registry.layout_of(name), self.logits.shape
+        origin = self.origin(name, owner)
+        held = self.arrays[origin]
+        if origin == name:
+            return held if held.dtype != np.float16 else held.astype(np.float32)
+        layout, (seeds, rows, *_) = registry.layout_of(name), held.shape
         if name == "predictions":
             return np.stack([self._predictions(seed) for seed in range(seeds)]).astype(layout.dtype)
         found = np.empty((seeds, rows, len(self)), dtype=layout.dtype)
@@ -186,14 +205,26 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
                 found[seed, row] = self.after_epoch(name, seed, row)
         return found
 
-    def after_epoch(self, name: str, seed: int, row: int) -> NDArray[Any]:
+    def after_epoch(self, name: str, seed: int, row: int, part: slice = ALL) -> NDArray[Any]:
         """One number per example: an array of the dynamics in one seed, after the epoch in that row of `epochs`.
 
-        Computed from logits in float64, if it is not held; so a score that reads one epoch computes one.
+        Computed from logits in float64, if it is not held; so a score that reads one epoch computes one, and one that
+        reads some examples (`part`) computes theirs.
         """
-        if self.origin(name) == name:
-            return np.asarray(self.arrays[name][seed, row])
-        return seen_logits(self.task, self.logits[seed, row], self.labels).array(name)
+        origin = self.origin(name)
+        if origin == name:
+            found = np.asarray(self.arrays[name][seed, row, part])
+            return found if found.dtype != np.float16 else found.astype(np.float32)
+        if origin != "logits":
+            return decoded(name, self.arrays[origin][seed, row, part])
+        logits = self.logits[seed, row, part]
+        labels = None if self.labels is None else self.labels[part]
+        found, rows = np.empty(len(logits)), max(1, LOGITS // logits.shape[-1])
+        for start in range(0, len(logits), rows):
+            some = slice(start, start + rows)
+            wanted = None if labels is None else labels[some]
+            found[some] = seen_logits(self.task, logits[some], wanted).array(name)
+        return found.astype(bool) if name == "correct" else found
 
     def _predictions(self, seed: int) -> NDArray[np.float64]:
         """Mean of the predicted probabilities over the last half of the recorded epochs."""
@@ -240,15 +271,16 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of the content in canonical order."""
-        order = np.argsort(self.ids, kind="stable")
-        parts: list[Any] = ["\n".join(map(str, self.ids[order].tolist())).encode(), list(self.epochs)]
+        order = order_of(self.ids)
+        parts: list[Any] = [id_bytes(self.ids, order), list(self.epochs)]
         for name in sorted(self.arrays):
-            ordered = np.take(self.arrays[name], order, axis=self.example_axis(name))
-            parts += [name, np.ascontiguousarray(ordered).tobytes()]
+            parts += [name, array_bytes(self.arrays[name], order, self.example_axis(name))]
         return fingerprint(*parts)
 
     def take(self, ids: ArrayLike) -> Signals:
-        """The signals of these examples, in the order given."""
+        """The signals of these examples, in the order given; themselves if it is their own, so that maps stay maps."""
+        if same_ids(self.ids, ids):
+            return self
         return self.at(positions_of(self.ids, ids, "signals"))
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
@@ -261,8 +293,8 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
 
     def canonical(self) -> Signals:
         """The same signals sorted by id."""
-        order = np.argsort(self.ids, kind="stable")
-        return self if np.array_equal(order, np.arange(order.size)) else self.at(order)
+        order = order_of(self.ids)
+        return self if order is None else self.at(order)
 
     def only_seeds(self, which: Sequence[int]) -> Signals:
         """The same examples with only these seeds (and ensemble models)."""
@@ -305,3 +337,10 @@ class Signals(Shown, Saved, kind="signals", layout=Tensors(arrays=("labels",), i
         return Table(
             tuple({"array": name, "shape": values.shape, "numbers": str(values.dtype)} for name, values in held)
         )
+
+
+def _rows(name: str, values: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} of signals must be an array; got rows of different lengths.") from None

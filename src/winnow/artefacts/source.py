@@ -7,8 +7,7 @@ varies (a torch dataset that augments), positions are the ids.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import fingerprint
+from .canonical_bytes import array_bytes, id_bytes
+from .derived_readers import Lengthened, Read, Reindexed, Rows
+from .example_ids import content_ids, positions_of
+from .frozen_arrays import frozen_copy, frozen_ids, order_of
 from .label_sets import check_label_rows
 from .notebook_view import Shown, class_table, fact_table, label_columns
 from .raw_rows import RawRows
@@ -33,7 +36,6 @@ Task = Literal["classification", "multilabel", "regression", "unlabelled"]
 Kind = Literal["image", "tensor", "table", "text"]
 TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "unlabelled")
 KINDS: tuple[Kind, ...] = ("image", "tensor", "table", "text")
-Read = Callable[[NDArray[np.int64]], NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +150,7 @@ class Source(Shown):
                     f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
                     f"got {low if low < 0 else high}."
                 )
-        object.__setattr__(self, "labels", checks.frozen(labels.astype(wanted, copy=False)))
+        object.__setattr__(self, "labels", frozen_copy(labels.astype(wanted, copy=False)))
 
     def __len__(self) -> int:
         return self.size
@@ -170,7 +172,7 @@ class Source(Shown):
     def ids(self) -> NDArray[Any]:
         """Ids in the source's own order."""
         given = self.make_ids() if callable(self.make_ids) else self.make_ids
-        found = checks.frozen(checks.ids(f"source {self.name!r}", given))
+        found = frozen_ids(f"source {self.name!r}", given)
         if found.size != self.size:
             raise InputError(f"ids of source {self.name!r} must have {self.size} entries; got {found.size}.")
         return found
@@ -183,11 +185,10 @@ class Source(Shown):
     @cached_property
     def fingerprint(self) -> str:
         """Fingerprint of ids and labels in canonical order; shuffling does not change it."""
-        ids = self.ids[self.order]
-        labels = b"" if self.labels is None else np.ascontiguousarray(self.labels[self.order]).tobytes()
+        order = order_of(self.ids)
         return fingerprint(
-            "\n".join(map(str, ids.tolist())).encode(),
-            labels,
+            id_bytes(self.ids, order),
+            b"" if self.labels is None else array_bytes(self.labels, order),
             list(self.classes),
             self.task,
             list(self.shape),
@@ -263,8 +264,8 @@ class Source(Shown):
         return replace(
             self,
             name=self.name if name is None else name,
-            read=_Reindexed(self.read, where),
-            read_texts=None if self.read_texts is None else _Reindexed(self.read_texts, where),
+            read=Reindexed(self.read, where),
+            read_texts=None if self.read_texts is None else Reindexed(self.read_texts, where),
             raw=None if self.raw is None else self.raw.at(where),
             size=int(where.size),
             labels=None if self.labels is None else self.labels[where],
@@ -301,7 +302,7 @@ class Source(Shown):
         """The same texts with rows of `length` token ids, such as for a test set whose texts are shorter."""
         if self.kind != "text" or self.shape == (length,):
             return self
-        return replace(self, read=_Lengthened(self.read, length), shape=(length,), make_ids=self.ids)
+        return replace(self, read=Lengthened(self.read, length), shape=(length,), make_ids=self.ids)
 
     def as_in(self, other: Source) -> Source:
         """The same examples as a network for another source reads them: a test set as its training set.
@@ -315,7 +316,7 @@ class Source(Shown):
         if other.raw is None:
             values = self.raw.plain(other.columns)  # type: ignore[union-attr]
             return replace(
-                self, read=_Rows(values), shape=other.shape, columns=other.columns, raw=None, make_ids=self.ids
+                self, read=Rows(values), shape=other.shape, columns=other.columns, raw=None, make_ids=self.ids
             )
         if self.raw is not None:
             return self._encoded(self.raw.encoded_as(other.raw))
@@ -371,87 +372,3 @@ class Source(Shown):
     def provenance(self) -> dict[str, Any]:
         """Name, origin and fingerprint."""
         return {"name": self.name, "origin": dict(self.origin), "fingerprint": self.fingerprint, "size": self.size}
-
-
-@dataclass(frozen=True)
-class _Reindexed:
-    """Reads at a list of positions; a class instead of a closure, so that it can be sent to workers."""
-
-    read: Read
-    where: NDArray[np.int64]
-
-    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        return self.read(self.where[positions])
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Reads rows in memory."""
-
-    values: NDArray[np.float32]
-
-    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        return self.values[positions]
-
-
-@dataclass(frozen=True)
-class _Lengthened:
-    """Reads rows of token ids with zeros added, or the last ones cut off."""
-
-    read: Read
-    length: int
-
-    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        rows = self.read(positions)[:, : self.length]
-        return np.pad(rows, ((0, 0), (0, self.length - rows.shape[1])))
-
-
-def positions_of(
-    known: NDArray[Any], wanted: ArrayLike, owner: str, order: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
-    """Positions of the `wanted` ids among the `known` ones; an unknown id raises an error that names it."""
-    asked = np.asarray(wanted)
-    if asked.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if asked.dtype.kind == "O" and all(isinstance(one, str) for one in asked.reshape(-1).tolist()):
-        asked = asked.astype(np.str_)
-    if asked.dtype.kind not in "iuU":
-        raise InputError(f"ids of {owner} look like {known[0]!r}; got an array of {asked.dtype}.")
-    same_kind = (asked.dtype.kind in "iu") == (known.dtype.kind in "iu")
-    if not same_kind:
-        raise InputError(f"ids of {owner} look like {known[0]!r}; got {asked.reshape(-1)[0]!r}.")
-    if asked.dtype.kind == "u":  # otherwise numpy would compare as floats
-        asked = np.minimum(asked, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
-    by_id = np.argsort(known, kind="stable") if order is None else order
-    sorted_ids = known[by_id]
-    place = np.minimum(np.searchsorted(sorted_ids, asked), known.size - 1)
-    missing = sorted_ids[place] != asked
-    if missing.any():
-        raise InputError(
-            f"{owner} has no example with id {asked[missing][0]!s} ({int(missing.sum())} of "
-            f"{asked.size} ids are unknown)."
-        )
-    return by_id[place].astype(np.int64, copy=False)
-
-
-def content_ids(rows: Iterable[bytes], labels: NDArray[Any] | None = None) -> NDArray[np.str_]:
-    """Ids from content: 16 hexadecimal digits of each row's hash, plus a count for repeated rows.
-
-    The label is not part of the hash, so that correcting a label keeps an example's id. Among equal rows the label
-    decides the count, so that shuffling does not change it.
-    """
-    names = np.array([hashlib.blake2b(row, digest_size=8).hexdigest() for row in rows], dtype=np.str_)
-    _, inverse, counts = np.unique(names, return_inverse=True, return_counts=True)
-    repeated = np.flatnonzero(counts[inverse] > 1)
-    if repeated.size == 0:
-        return names
-    keys = (np.zeros(repeated.size),) if labels is None else tuple(np.atleast_2d(labels.T)[:, repeated])
-    out = names.astype(f"<U{16 + 1 + len(str(int(counts.max())))}")
-    seen: dict[str, int] = {}
-    for position in repeated[np.lexsort((*keys, names[repeated]))]:
-        name = str(names[position])
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        if count:
-            out[position] = f"{name}-{count}"
-    return out

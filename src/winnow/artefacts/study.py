@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,14 @@ from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from .class_metrics import BESIDE, CLASSIFIED, LABEL_F1, METRICS, WORDS, f1_marks, in_percent
+from .class_metrics import BESIDE, CLASSIFIED, LABEL_F1, METRICS, f1_marks
 from .example_marks import unpacked, unpacked_classes
 from .free_alternatives import StudyVerdict, judge
 from .intervals import Interval, crossed, difference, mean, paired, with_example_error
 from .notebook_view import Shown
 from .outcome import Arm, Outcome
 from .provenance import Provenance
+from .study_table import metric_word, summary, table
 from .table import Table, data_frame
 
 if TYPE_CHECKING:
@@ -34,8 +35,13 @@ RESAMPLED = "for other draws of nine tenths of the training set and other test e
 SEEDS = "for other seeds on this test set only, because marks of single test examples were not kept"
 
 
+LAYOUT = Folder(
+    "study.json", tables={"outcomes": "outcomes.parquet"}, timed={"outcomes": "seconds", "arms": "selection"}
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"outcomes": "outcomes.parquet"})):
+class Study(Shown, Saved, kind="study", layout=LAYOUT):
     """Trained models compared under one protocol.
 
     Parameters
@@ -155,7 +161,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         if marks is None:
             values = [self._value(o, word) for o in done]
             return replace(mean(values).within(*((0, 1) if shares else (-math.inf, 1))), about=SEEDS)
-        counted: Literal["shares", "r2"] = "shares" if shares else "r2"
+        counted: Literal["areas", "shares", "r2"] = "areas" if word == "auroc" else "shares" if shares else "r2"
         return crossed(marks, counted=counted, about=self._about, classes=self._strata(done, word))
 
     def beside(self, arm: str, test: str | None = None) -> dict[str, Interval]:
@@ -207,7 +213,8 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
         fixed = self._fixed(arm, other)
         about = f"{'this way of choosing' if fixed else 'these training sets'}; {self._about}"
         strata = self._strata(a, word)
-        return paired(marks[: len(a)], marks[len(a) :], fixed=fixed, binary=shares, about=about, classes=strata)
+        mine, its, area = marks[: len(a)], marks[len(a) :], word == "auroc"
+        return paired(mine, its, fixed=fixed, binary=shares, area=area, about=about, classes=strata)
 
     def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
@@ -290,35 +297,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             One row per arm and test set: percentages (or R2) with half of the 95 % interval after ±, or with
             its ends in brackets where the possible range cuts it short.
         """
-        scale, digits = (100, 1) if in_percent(self.metric) else (1, 3)
-
-        def shown(found: Interval | None, sign: str = "") -> str:
-            if found is None:
-                return ""
-            level = f"{scale * found.centre:{sign}.{digits}f}"
-            if math.isnan(found.low):
-                return level
-            if found.symmetric:
-                return f"{level} ± {scale * found.half_width:.{digits}f}"
-            return f"{level} ({scale * found.low:{sign}.{digits}f} to {scale * found.high:{sign}.{digits}f})"
-
-        rows = []
-        for test in self.tests:
-            for arm in (arm for arm in self.arms if self.of(arm.name, test)):
-                full = self.full.name if self.full and arm.kind != "full" and self.of(self.full.name, test) else None
-                same = self._same_steps(arm, test)
-                row: dict[str, Any] = {"arm": arm.name, "kept": arm.size}
-                row |= {"test": test} if len(self.tests) > 1 else {}
-                row |= {
-                    f"{self._word}{', %' if scale == 100 else ''}": shown(self.interval(arm.name, test)),
-                    **{f"{name}, %": shown(found) for name, found in self.beside(arm.name, test).items()},
-                    "against random": shown(self.versus(arm.name, arm.baseline, test), "+") if arm.baseline else "",
-                    "against same steps": shown(self.versus(arm.name, same, test), "+") if same else "",
-                    "against full": shown(self.versus(arm.name, full, test), "+") if full else "",
-                    "training, s": f"{self.seconds(arm.name):.1f}",
-                }
-                rows.append(row)
-        return Table(tuple(rows))
+        return summary(self)
 
     def table(self) -> Table:
         """All figures, as numbers.
@@ -329,52 +308,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             One row per arm and test set: the metric, paired differences to random, to everything at the
             same steps and to full, the other metrics with their intervals, and seconds.
         """
-        rows = []
-        for test in self.tests:
-            for arm in self.arms:
-                done = self.of(arm.name, test)
-                if not done:
-                    continue
-                got = self.interval(arm.name, test)
-                row: dict[str, Any] = {"arm": arm.name, "kept": arm.size, "fraction": arm.keep}
-                if len(self.tests) > 1:
-                    row["test"] = test
-                row |= {self.metric: got.centre, "low": got.low, "high": got.high}
-                row |= {name.replace(" ", "_").lower(): f1.centre for name, f1 in self.beside(arm.name, test).items()}
-                row |= self._against("random", arm.name, arm.baseline, test)
-                row |= self._against("same_steps", arm.name, self._same_steps(arm, test), test)
-                full = self.full
-                row |= self._against("full", arm.name, full.name if full and arm.kind != "full" else None, test)
-                per_class = self.per_class(arm.name, test)
-                worst = min((v for v in per_class if not math.isnan(v)), default=math.nan)
-                for word in self.metrics[1:]:
-                    other = self.interval(arm.name, test, word)
-                    row |= {word: other.centre, f"{word}_low": other.low, f"{word}_high": other.high}
-                row |= {
-                    "worst_class": worst,
-                    "seeds": got.runs,
-                    "train_s": self.seconds(arm.name),
-                    "selection_s": float(sum(arm.selection.values())) if arm.selection else math.nan,
-                }
-                rows.append(row)
-        return Table(tuple(rows))
-
-    @property
-    def _word(self) -> str:
-        """The metric as tables call it."""
-        return self.metric if self.metric == "r2" else WORDS[self.metric]
-
-    def _same_steps(self, arm: Arm, test: str) -> str | None:
-        """Everything for as many steps as the arm, trained on labels, if it was run and the arm is not everything."""
-        names = (one.name for one in self.arms if one.same_steps == arm.size and not one.soft and not one.repeated)
-        found = next(names, None)
-        return found if found and arm.kind in ("random", "subset") and self.of(found, test) else None
-
-    def _against(self, word: str, arm: str, other: str | None, test: str) -> dict[str, Any]:
-        if other is None or not self.of(other, test):
-            return {f"vs_{word}": math.nan, f"vs_{word}_low": math.nan, f"vs_{word}_high": math.nan}
-        gap = self.versus(arm, other, test)
-        return {f"vs_{word}": gap.centre, f"vs_{word}_low": gap.low, f"vs_{word}_high": gap.high}
+        return table(self)
 
     def _view(self) -> Table:
         return self.summary()
@@ -386,7 +320,7 @@ class Study(Shown, Saved, kind="study", layout=Folder("study.json", tables={"out
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value}
             row |= {word: self._value(one, word) for word in self.metrics[1:]} | {"loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
-            per = "accuracy" if self.metric in CLASSIFIED else self._word
+            per = "accuracy" if self.metric in CLASSIFIED else metric_word(self)
             row |= {f"{per} of {name}": value for name, value in classes}
             row |= dict(zip(LABEL_F1, (one.beside or ())[::2], strict=False))
             rows.append({**row, "iterations": one.iterations, "seconds": one.seconds})

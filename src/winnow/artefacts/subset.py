@@ -16,6 +16,7 @@ from ..core.errors import InputError
 from ..core.files import fingerprint, plain
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
+from .canonical_bytes import array_bytes, id_bytes
 from .dataset_positions import positions_in
 from .notebook_view import Shown, fact_table
 from .provenance import Provenance
@@ -113,7 +114,9 @@ class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
 
     def __repr__(self) -> str:
         soft = ", soft targets" if self.targets is not None else ""
-        return f"Subset({len(self)} examples{', weighted' if self.weighted else ''}{soft})"
+        return (
+            f"Subset({len(self)} example{'s' if len(self) != 1 else ''}{', weighted' if self.weighted else ''}{soft})"
+        )
 
     @property
     def weighted(self) -> bool:
@@ -124,7 +127,8 @@ class Subset(Shown, Saved, kind="subset", layout=LAYOUT):
     def fingerprint(self) -> str:
         """Fingerprint of ids and weights, and of the soft targets if there are any."""
         soft = [] if self.targets is None else [self.targets.fingerprint]
-        return fingerprint("\n".join(map(str, self.ids.tolist())).encode(), self.weights.tobytes(), *soft)
+        order = np.arange(len(self))
+        return fingerprint(id_bytes(self.ids, order), array_bytes(self.weights, order), *soft)
 
     def indices(self, source: Any, **opening: Any) -> NDArray[np.int64]:
         """Positions of the kept examples in your own data, in the order of `ids`.

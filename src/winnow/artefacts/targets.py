@@ -30,7 +30,7 @@ __all__ = ["ROWS", "EmbeddingBlock", "Targets", "refuse_zeros"]
 
 ROWS = 4096  # rows per block of embeddings, sums and the file
 OWNER = "this set of targets"
-LAYOUT = Parquet({"id": "ids", "target": "values"}, block=ROWS, derived=("dim",), dtypes=("ids",))
+LAYOUT = Parquet({"id": "ids", "target": "values"}, block=ROWS, derived=("dim",), dtypes=("ids",), spared=("seconds",))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -64,9 +64,9 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Result(Saved, kind="training", layout=Json(indent=None)):
-    """The result of one training: its steps and seconds, and the marks on each test set, in order."""
+class Result(Saved, kind="training", layout=Json(indent=None), durations=("seconds",)):
+    """The result of one training: its steps, the marks on each test set, in order, and its seconds."""
 
     iterations: int
-    seconds: float
     marks: tuple[Marks, ...]
+    seconds: float = math.nan

@@ -7,15 +7,18 @@ a linear head on them takes the place of the network; with signals given, nothin
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..artefacts import Issues, record
+from ..artefacts.decisions import read_decisions
 from ..artefacts.finding import KINDS as FOUND
 from ..artefacts.verdicts import read_marks
+from ..core.code_digest import coded
 from ..core.request import RunDirectory, Seed, request
 from ..core.run import Run
-from ..engines.local import Where
+from ..engines.named import Where
 from ..models.identity import Model
 from ..report.check_page import curves_of, named, write_check
 from ..report.pictures import make_pictures
@@ -74,8 +77,8 @@ def check(
         that apply if not given.
     marks
         Verdicts of a person on earlier findings: Issues, a mapping of ids to "confirmed" or "refused", or a file that
-        the page exported. They are kept, and the other probabilities are estimated anew. In the same run directory
-        this trains nothing again.
+        the page or the viewer wrote. They are kept, and the other probabilities are estimated anew. In the same run
+        directory this trains nothing again.
     seed
         Seed of everything random.
     out
@@ -106,22 +109,49 @@ def check(
     other = test_sets(asked)
     settings = {"command": "check", **asked.settings(), "test": None if other is None else other.fingerprint}
     verdicts = {kind: sorted(read_marks(marks, kind).items()) for kind in FOUND}
+    dropped = sorted(id for id, one in read_decisions(marks).items() if one.choice == "drop")
+    verdicts |= {"dropped": [(id, "confirmed") for id in dropped]} if dropped else {}
     with Run.opened(out, settings, extend=False) as run:
         work = Examination(asked, other, run)
         made_from = record("check", {**settings, "marks": verdicts}, {"source": asked.source.provenance})
-        known = run.get("check/issues", Issues, key=verdicts) is not None
-        found = run.step("check/issues", Issues, lambda: work.issues(made_from), key=verdicts, file="issues.parquet")
+
+        def made() -> Issues:
+            return work.issues(made_from)
+
+        read = [verdicts, work.codes]
+        found = run.step("check/issues", Issues, made, key=read, file="issues.parquet")
+
+        def pages() -> Pages:
+            return Pages(found, work)
+
         if run.path is not None:
-            _publish(found, work, Path(run.path), anew=not known)
+            run.step("check/pages", Pages, pages, key=[coded(made, read), made_from], file="check.html")
     return found
 
 
-def _publish(found: Issues, work: Examination, folder: Path, anew: bool) -> None:
-    """Write the table and the page, if the issues are new or a file is missing."""
-    if not anew and all((folder / name).exists() for name in ("issues.csv", "check.html")):
-        return
-    found.to_csv(folder / "issues.csv")
-    ids, beside = named(found), named(found, test=True)
-    curves = curves_of(work.signals, ids) if "label" in work.kinds and work.source.task == "classification" else {}
-    drawn = None if work.test is None or not beside else make_pictures(work.test, beside)
-    write_check(found, folder / "check.html", make_pictures(work.source, ids), drawn, curves)
+@dataclass(frozen=True)
+class Pages:
+    """What is written for people: the page, and the table beside it. Nothing reads them, so only their bytes matter.
+
+    A step of the run, so that a damaged file is noticed and written again; trainings are loaded for it.
+    """
+
+    found: Issues | None = None
+    work: Examination | None = None
+
+    def save(self, path: str | Path) -> None:
+        """Write both files."""
+        found, work, page = self.found, self.work, Path(path)
+        assert found is not None
+        assert work is not None
+        found.to_csv(page.with_name("issues.csv"))
+        ids, beside = named(found), named(found, test=True)
+        labelled = "label" in work.kinds and work.source.task == "classification"
+        curves = curves_of(work.signals, ids) if labelled else {}
+        drawn = None if work.test is None or not beside else make_pictures(work.test, beside)
+        write_check(found, page, make_pictures(work.source, ids), drawn, curves)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Pages:
+        """Return nothing but that they are there."""
+        return cls()

@@ -76,5 +76,7 @@ Looked = Annotated[
 ]
 Marks = Annotated[
     Any,  # other marks need no other training, so they are not among the settings of a run
-    Parameter("Verdicts on earlier findings: a CSV file that check.html exported.", plain=None, kind=str | None),
+    Parameter(
+        "Verdicts on earlier findings: a file that check.html or winnow view wrote.", plain=None, kind=str | None
+    ),
 ]

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Issues, Signals, Source
+from ..artefacts.decisions import Decision, read_decisions
 from ..artefacts.issues import RANKED, Finding
 from ..artefacts.verdicts import read_marks
-from ..core import checks
+from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.request import VerbRequest
 from ..core.run import Run
 from ..models import choose
+from ..models.identity import network_code
 from ..signals.embed import embed
 from ..signals.folds import joined_groups
 from ..signals.observe import observe
@@ -47,6 +49,16 @@ class Examination:
         self.source: Source = asked.source
         self.kinds = _applying(asked.kinds, self.source, test)
 
+    @property
+    def codes(self) -> list[str | None]:
+        """Digests of the code of the signal and the network that judge labels."""
+        if "label" not in self.kinds:
+            return []
+        model = judge(self.source, self.asked.model)
+        if isinstance(model, str) and model == "auto":
+            model = choose(self.source.shape, self.source.kind, self.source.outputs)
+        return [registry.get("signal", "oof").code, network_code(model)]
+
     def issues(self, provenance: Mapping[str, Any]) -> Issues:
         """Look for everything, and join it."""
         source, seed = self.source, self.asked.seed
@@ -64,7 +76,7 @@ class Examination:
         }
         for kind, look in looks.items():
             found += look() if kind in self.kinds else []
-        found = _with_verdicts(found, self.asked.marks)
+        found = [*_with_verdicts(found, self.asked.marks), *_dropped(source, read_decisions(self.asked.marks))]
         return Issues.of_findings(
             found,
             source=source.name,
@@ -195,6 +207,12 @@ def _with_verdicts(found: list[Finding], marks: Any) -> list[Finding]:
         verdict = said[one.kind].get(str(one.id), "")
         made.append(replace(one, verdict=verdict, flagged=one.flagged and verdict != "refused") if verdict else one)
     return made
+
+
+def _dropped(source: Source, said: Mapping[str, Decision]) -> list[Finding]:
+    """A finding per example that a person wants to be left out."""
+    gone = [id for id in source.ids.tolist() if str(id) in said and said[str(id)].choice == "drop"] if said else []
+    return [Finding("dropped", 1.0, "marked by a person", id=id, flagged=True, verdict="confirmed") for id in gone]
 
 
 def _applying(kinds: tuple[str, ...] | None, source: Source, test: Source | None) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ..artefacts import Interval, Signals, Source
 from ..artefacts.issues import Finding
 from ..scores.mislabelled import LabelEvidence, label_evidence
-from ..scores.wrong_share import SPREAD
+from ..scores.wrong_share import share_interval
+from .flag_trial import supported_from
 
 __all__ = [
     "LabelIssues",
@@ -85,7 +86,8 @@ def label_issues(
     sure = with_marks(sure, verdicts)
     found = replace(found, probability=sure, share=float(sure.mean()))
     labels, names = found.labels, np.array(source.classes)
-    flagged = np.where(verdicts == "", sure >= flagged_from(sure), verdicts == "confirmed")
+    border = supported_from(found, source.ids, flagged_from(sure))
+    flagged = np.where(verdicts == "", sure >= border, verdicts == "confirmed")
     likely = found.suggestion
     ambiguous = _ambiguous(found) & ~flagged
     ranking = {
@@ -111,7 +113,7 @@ def label_issues(
         for at in np.flatnonzero(ambiguous)
     ]
     return LabelIssues(
-        ranking, claimed, rate_of(found.share, verdicts, SPREAD[found.out_of_fold]), _confusion(found, len(names))
+        ranking, claimed, rate_of(found.share, verdicts, found.out_of_fold), _confusion(found, len(names))
     )
 
 
@@ -187,7 +189,7 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
         "flagged": flagged,
         "verdict": verdicts.astype(str),
     }
-    return LabelIssues(ranking, [], rate_of(float(flagged.mean()), verdicts, SPREAD[name == "oof"]), None)
+    return LabelIssues(ranking, [], rate_of(float(flagged.mean()), verdicts, False), None)
 
 
 def verdicts_of(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
@@ -214,6 +216,8 @@ def _words(
     made = np.full(rows.size, "nothing speaks against the label", dtype=object)
     for i in np.flatnonzero(theirs > mine):
         made[i] = f"hard, not wrong: {who} lean towards {other[i]}, but learn the label"
+    for i in np.flatnonzero((theirs > mine) & (found.probability >= FLAGGED)):
+        made[i] = f"{who} lean towards {other[i]}, but held-out labels are predicted worse without such examples"
     for i in np.flatnonzero(ambiguous):
         made[i] = f"two plausible classes, the given one and {other[i]}"
     for i in np.flatnonzero(flagged):
@@ -221,12 +225,10 @@ def _words(
     return made
 
 
-def rate_of(share: float, verdicts: NDArray[Any], spread: float) -> Interval:
+def rate_of(share: float, verdicts: NDArray[Any], out_of_fold: bool) -> Interval:
     """The share of wrong labels with the interval that its error on other data sets suggests."""
-    odds = np.log((share + 1e-6) / (1 - share + 1e-6))
-    known = 1 - np.mean(verdicts != "")
-    low, high = (1 / (1 + np.exp(-(odds + sign * 1.96 * spread * known))) for sign in (-1, 1))
-    return Interval(share, float(low), float(high), 0, about="how far the estimate was off on other data sets")
+    low, high = share_interval(share, out_of_fold, float(np.mean(verdicts == "")))
+    return Interval(share, low, high, 0, about="how far the estimate was off on other data sets")
 
 
 def _confusion(found: LabelEvidence, count: int) -> Floats:

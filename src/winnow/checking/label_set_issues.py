@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..artefacts import Signals, Source
 from ..artefacts.label_sets import label_words
 from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
-from ..scores.wrong_share import SPREAD
 from .label_issues import FLAGGED, LabelIssues, flagged_from, rate_of, verdicts_of, with_marks
 
 __all__ = ["label_set_issues"]
@@ -53,7 +52,7 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
         "verdict": verdicts.astype(str),
     }
     share = float(found.wrong.mean())
-    return LabelIssues(ranking, [], rate_of(share, verdicts, SPREAD[found.out_of_fold]), None)
+    return LabelIssues(ranking, [], rate_of(share, verdicts, found.out_of_fold), None)
 
 
 def _changes(wrong: NDArray[np.float64]) -> list[int]:

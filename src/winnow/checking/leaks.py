@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
+from ..artefacts.derived_readers import Read
 from ..artefacts.finding import Finding
-from ..artefacts.source import Read
 from ..core.errors import InputError
 from ..sources.content import content_keys
 from .duplicates import REPEATED, closeness, given_label

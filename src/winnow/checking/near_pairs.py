@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..artefacts import Source
 from ..core import checks
 from ..core.progress import track
-from ..signals.neighbours import nearest
+from ..signals.neighbours import nearest, neighbour_blocks
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
 from .table_match import CLOSE, chance_agreements, standard_rows, widest_gap
@@ -186,10 +186,22 @@ def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float
 def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
     k = min(TYPICAL, len(source) - 1)
     limit = RATIO_ROWS if verify else RATIO_POINTS
-    found = nearest(rows, k, ids=source.ids, seed=seed, closer=limit)
-    m = _dimension(found.distances)
-    typical = found.distances[:, -1].astype(np.float64)
-    pairs = _unique([found.positions[:, :CANDIDATES]])
+    blocks, recall = neighbour_blocks(rows, k, ids=source.ids, seed=seed, closer=limit)
+    typical, spread = np.empty(len(source)), np.empty(len(source))
+    kept = [np.zeros((0, 2), dtype=np.int64)]
+    for where, positions, distances in blocks:
+        typical[where], spread[where] = distances[:, -1], _log_spread(distances)
+        some = min(CANDIDATES, k)
+        both = np.stack([np.repeat(where, some), positions[:, :some].ravel()], axis=1)
+        # most candidates are no copies; they are left out here, so that memory does not grow with all of them
+        near = (
+            widest_gap(rows, both) <= CLOSE
+            if verify
+            else (distances[:, :some] <= 1.01 * limit * distances[:, -1:] + 1e-9).ravel()
+        )
+        kept.append(both[near])
+    m = _dimension(spread, k)
+    pairs = _each_once(np.concatenate(kept), len(source))
     left, right = pairs.T
     distance = np.empty(len(pairs))
     for start in range(0, len(pairs), 65_536):
@@ -199,16 +211,14 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
     usual = np.minimum(typical[left], typical[right])
     if not verify:
         return _sorted(pairs, _no_chance(distance / np.maximum(usual, 1e-12), m, limit, COPIES), distance, "distance",
-                       found.recall)  # fmt: skip
+                       recall)  # fmt: skip
     apart = widest_gap(rows, pairs)
-    close = apart <= CLOSE
-    pairs, distance, usual, apart = pairs[close], distance[close], usual[close], apart[close]
     chance = chance_agreements(rows, pairs)
     # where all neighbours are copies of each other, the usual distance is that of other rows
     crowded = np.where(chance < NEVER, np.maximum(usual, np.median(typical) / 16), usual)
     sure = _no_chance(distance / np.maximum(crowded, 1e-12), m, limit, COPIES_CLOSE)
     sure[chance > CHANCE] = 0.0
-    return _sorted(pairs, sure, apart, "columns", found.recall)
+    return _sorted(pairs, sure, apart, "columns", recall)
 
 
 def _no_chance(ratio: NDArray[np.float64], m: float, limit: float, copies: float) -> NDArray[np.float64]:
@@ -216,25 +226,36 @@ def _no_chance(ratio: NDArray[np.float64], m: float, limit: float, copies: float
     return np.where(ratio > limit, 0.0, 1 / (1 + (TYPICAL - 1) / 2 * np.minimum(ratio, 1.0) ** m / copies))
 
 
-def _dimension(distances: NDArray[np.float32]) -> float:
-    """The dimension in which the rows are spread, from the distances of neighbours 3 and beyond."""
+def _log_spread(distances: NDArray[np.float32]) -> NDArray[np.float64]:
+    """How fast the distances of neighbours 3 and beyond grow, per row; NaN if the third is a copy."""
     far = distances[:, 2:].astype(np.float64)
-    good = far[:, 0] > 0
-    if far.shape[1] < 3 or not good.any():
+    out = np.full(len(far), np.nan)
+    if far.shape[1] >= 3:
+        good = far[:, 0] > 0
+        out[good] = np.log(far[good, -1:] / far[good, :-1]).mean(axis=1)
+    return out
+
+
+def _dimension(spread: NDArray[np.float64], k: int) -> float:
+    """The dimension in which the rows are spread, from the distances of their k neighbours."""
+    known = spread[~np.isnan(spread)]
+    if not known.size:
         return 1.0
-    logs = np.log(far[good, -1:] / far[good, :-1]).mean(axis=1)
     # in one dimension, the expected log ratio of the k-th and the j-th neighbour is 1/j + ... + 1/(k-1)
-    k = distances.shape[1]
     one = np.mean([sum(1 / i for i in range(j, k)) for j in range(3, k)])
-    return float(np.clip(one / max(float(np.median(logs)), 1e-3), 1.0, 100.0))
+    return float(np.clip(one / max(float(np.median(known)), 1e-3), 1.0, 100.0))
 
 
 def _unique(found: list[Pairs]) -> Pairs:
     """Each pair once, the smaller position first, without pairs of an example with itself."""
     both = [np.stack([np.repeat(np.arange(len(one)), one.shape[1]), one.ravel()], axis=1) for one in found]
-    pairs = np.sort(np.concatenate(both), axis=1)
-    keys = np.unique(pairs[:, 0] * len(found[0]) + pairs[:, 1])
-    out = np.stack([keys // len(found[0]), keys % len(found[0])], axis=1)
+    return _each_once(np.concatenate(both), len(found[0]))
+
+
+def _each_once(found: Pairs, n: int) -> Pairs:
+    pairs = np.sort(found, axis=1)
+    keys = np.unique(pairs[:, 0] * n + pairs[:, 1])
+    out = np.stack([keys // n, keys % n], axis=1)
     return np.asarray(out[out[:, 0] != out[:, 1]])
 
 

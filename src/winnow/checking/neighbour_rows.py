@@ -1,4 +1,7 @@
-"""Rows to find neighbours in if no embeddings are given: the scaled inputs, projected if long; tf-idf of text."""
+"""Rows to find neighbours in, and to fit a head on, if no embeddings are given.
+
+Images have the patches that they hold, texts tf-idf, and tables their scaled columns, projected if there are many.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..core.seeds import stream
+from ..signals.patch_rows import SMALLEST, patch_rows
 from ..signals.text_rows import text_rows
 from ..training import Feed
 
 __all__ = ["neighbour_rows"]
 
 LONGEST = 128  # numbers per row; a random projection to so many keeps distances within about a tenth
+WORDS = 512  # numbers per text: a head needs more of them than neighbours do
 BLOCK = 4096
 
 
@@ -27,7 +32,9 @@ def neighbour_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
         Seed of the projection.
     """
     if source.kind == "text":
-        return text_rows(source, seed)
+        return text_rows(source, seed, WORDS)
+    if source.kind == "image" and min(source.shape[-2:]) >= SMALLEST:
+        return patch_rows(source, seed)
     feed = Feed(source)
     width = int(np.prod(source.shape))
     onto = None

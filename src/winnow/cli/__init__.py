@@ -1,7 +1,7 @@
 """The command line: each command opens its data, calls one function and prints the result.
 
-A `WinnowError` becomes one line on stderr and exit code 2. After Ctrl-C or SIGTERM the exit code is 130, and the same
-command resumes the run.
+A `WinnowError` becomes one line on stderr and exit code 2 (3 if steps were written down for `winnow do`). After Ctrl-C
+or SIGTERM the exit code is 130, and the same command resumes the run.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ import typer
 
 from .. import __version__
 from ..core.errors import WinnowError
+from ..core.invocation import invoked
 from ..core.progress import shown
 from . import (
+    audit,
+    bench,
     check,
+    do,
     evaluate,
     explain,
     export,
@@ -30,12 +34,16 @@ from . import (
     prune,
     relabel,
     report,
+    runs,
     score,
     select,
     theory,
     train,
+    view,
+    why,
 )
 from .command import Group
+from .remote_runs import local_runs
 
 __all__ = ["app", "main"]
 
@@ -63,10 +71,16 @@ for add in (
     select.select,
     evaluate.evaluate,
     proxy.proxy,
+    bench.bench,
     methods.register,
     report.register,
+    view.register,
     explain.explain,
+    why.why,
+    audit.audit,
     export.register,
+    do.register,
+    runs.register,
     theory.register,
     narrow.register,
     relabel.relabel,
@@ -98,14 +112,15 @@ def _run(arguments: list[str] | None) -> int:
     warnings.showwarning = lambda message, *_, **__: print(f"winnow: note: {message}", file=sys.stderr)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _stop)
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        with shown():
-            outcome = app(args=arguments, prog_name="winnow", standalone_mode=False)
+        with shown(), invoked(words), local_runs(words) as here:
+            outcome = app(args=here, prog_name="winnow", standalone_mode=False)
         if outcome != STOPPED:  # what typer returns after Ctrl-C
             return outcome if isinstance(outcome, int) else 0
     except WinnowError as error:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return int(getattr(error, "exit_code", 2))
     except UsageError as error:
         error.show()
         return int(error.exit_code)

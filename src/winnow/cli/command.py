@@ -59,6 +59,7 @@ class Option:
     owner: str
     declared: Declared
     group: str = ""  # the parameter of the verb that it helps to make, if it is not a parameter itself
+    spare: bool = False  # whether the data may be left out
 
     @property
     def spelled(self) -> str:
@@ -70,7 +71,8 @@ class Option:
         note = self.declared.parameter
         assert note is not None
         if note.opens:
-            return _parameter(self.key, str, typer.Argument(help=note.help))
+            info = typer.Argument(help=note.help)
+            return _parameter(self.key, str | None, info, None) if self.spare else _parameter(self.key, str, info)
         kind = note.kind or self.declared.annotation
         several = get_origin(kind) is list or any(get_origin(part) is list for part in get_args(kind))
         default = None if several else self.declared.default
@@ -82,8 +84,10 @@ class Option:
 class Options:
     """All options of a verb, and the call that their values describe."""
 
-    def __init__(self, verb: Callable[..., Any], owner: str, own: Mapping[str, inspect.Parameter]) -> None:
-        self.verb, self.owner, self.own = verb, owner, own
+    def __init__(
+        self, verb: Callable[..., Any], owner: str, own: Mapping[str, inspect.Parameter], spare: bool = False
+    ) -> None:
+        self.verb, self.owner, self.own, self.spare = verb, owner, own, spare
         self.found = list(self._found())
 
     def _found(self) -> Iterator[Option]:
@@ -92,7 +96,7 @@ class Options:
             if note is None or note.option is None or name in self.own:
                 continue
             if note.opens or note.group is None:
-                yield Option("data" if note.opens else name, self.owner, one)
+                yield Option("data" if note.opens else name, self.owner, one, spare=self.spare)
             if note.beside is not None:
                 for inner, part in declared(note.beside).items():
                     if part.parameter is not None:
@@ -111,8 +115,13 @@ class Options:
         rest += [one for name, one in self.own.items() if name in order and _typed(one).startswith("--")]
         word = {name: number for number, name in enumerate(order)}
         rest.sort(key=lambda one: word.get(place.get(one.name, one.name), len(order)))
-        first = [option.parameter() for option in self.found if option.key == "data"]
-        first += [one for name, one in self.own.items() if one not in rest and name != "as_json"]
+        every = list(declared(self.verb))
+        data = [option for option in self.found if option.key == "data"]
+        until = every.index(data[0].declared.name) if data else 0
+        words = {name: one for name, one in self.own.items() if one not in rest and name != "as_json"}
+        first = [one for name, one in words.items() if name in every[:until]]  # arguments that the verb has before data
+        first += [option.parameter() for option in data]
+        first += [one for name, one in words.items() if name not in every[:until]]
         last = [_parameter("set_", *_split(o.Set), None)] if further(self.verb) == "parameters" else []
         return [*first, *rest, *last, *(one for name, one in self.own.items() if name == "as_json")]
 
@@ -179,8 +188,8 @@ class PlainCommand(_Flags, TyperCommand):
 class VerbCommand(PlainCommand):
     """A command whose options are read from the verb when they are first needed."""
 
-    def __init__(self, *args: Any, handler: Handler, home: str, owner: str, **kwargs: Any) -> None:
-        self._handler, self._home, self._owner = handler, home, owner
+    def __init__(self, *args: Any, handler: Handler, home: str, owner: str, spare: bool, **kwargs: Any) -> None:
+        self._handler, self._home, self._owner, self._spare = handler, home, owner, spare
         self._params: list[Any] | None = None
         super().__init__(*args, **kwargs)
 
@@ -191,7 +200,7 @@ class VerbCommand(PlainCommand):
             module, _, name = self._home.partition(":")
             verb = getattr(importlib.import_module(f"..{module}", __package__), name)
             made = typer.Typer(add_completion=False)
-            made.command()(_function(self._handler, verb, self._owner))
+            made.command()(_function(self._handler, verb, self._owner, self._spare))
             built: Any = typer.main.get_command(made)
             self._params, self.callback = built.params, built.callback
         return self._params
@@ -202,7 +211,7 @@ class VerbCommand(PlainCommand):
 
 
 def command(
-    home: str, examples: str, *, owner: str | None = None
+    home: str, examples: str, *, owner: str | None = None, spare_data: bool = False
 ) -> Callable[[Handler], Callable[[typer.Typer], None]]:
     """Make a command from a verb; returns a function that adds it to an app.
 
@@ -215,6 +224,8 @@ def command(
     owner
         Name of the verb in messages of the library; the name of the command if not given. May hold several names,
         separated by `|`, and arguments of the command in braces.
+    spare_data
+        Whether the data may be left out; the handler then says what to do.
     """
 
     def register(handler: Handler) -> Callable[[typer.Typer], None]:
@@ -222,7 +233,7 @@ def command(
             name = handler.__name__
 
             def made(*args: Any, **kwargs: Any) -> VerbCommand:
-                return VerbCommand(*args, handler=handler, home=home, owner=owner or name, **kwargs)
+                return VerbCommand(*args, handler=handler, home=home, owner=owner or name, spare=spare_data, **kwargs)
 
             def nothing() -> None: ...
 
@@ -234,11 +245,11 @@ def command(
     return register
 
 
-def _function(handler: Handler, verb: Callable[..., Any], owner: str) -> Callable[..., None]:
+def _function(handler: Handler, verb: Callable[..., Any], owner: str, spare: bool) -> Callable[..., None]:
     """Return the function that typer calls, with the right parameters."""
     _, *more = inspect.signature(handler, eval_str=True).parameters.values()
     own = {one.name: one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in more}
-    found = Options(verb, owner, own)
+    found = Options(verb, owner, own, spare)
 
     def run(**values: Any) -> None:
         with called(found.names(values)):

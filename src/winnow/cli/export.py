@@ -37,8 +37,9 @@ def export(
 ) -> None:
     """Write what a subset keeps in the format the data came in, with weights and soft targets as columns."""
     from ..artefacts import Subset
+    from ..core.stored_runs import whole
 
-    chosen = Subset.load(subset)
+    chosen = Subset.load(whole(subset))
     path = chosen.export(out, data, format, copy=copy)
     if as_json:
         o.say_json({"out": str(path), "kept": len(chosen)})

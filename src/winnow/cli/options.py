@@ -54,12 +54,22 @@ def say_taken(taken: Mapping[str, Any] | None) -> None:
 
 
 def observed(run: Path) -> Signals:
-    """Load what winnow observe recorded in a run."""
+    """Load what winnow observe or winnow prune recorded in a run."""
     from ..artefacts import Signals
+    from ..core.stored_runs import whole
 
-    if not (run / "signals.safetensors").exists():
+    if (run / "signals.safetensors").exists():
+        return Signals.load(whole(run / "signals.safetensors"))
+    files = [path for path in sorted((run / "signals").glob("seed-*.safetensors")) if _of_a_seed(path)]
+    parts = [Signals.load(whole(path)) for path in files]
+    if not parts:
         raise NotFoundError(f"{run} holds no signals.safetensors; make one with winnow observe.")
-    return Signals.load(run / "signals.safetensors")
+    return Signals.stack(parts, parts[0].provenance)
+
+
+def _of_a_seed(path: Path) -> bool:
+    """Whether a file holds one seed of all examples, and not one fold."""
+    return path.stem.removeprefix("seed-").isdigit()
 
 
 def stored(
@@ -80,8 +90,9 @@ def subsets(texts: list[str], option: str) -> tuple[dict[str, Subset], dict[str,
     """Load subsets from files, by name, and the cost of finding each, if its run recorded it."""
     from ..artefacts import Subset
     from ..artefacts.ledger import costs_of
+    from ..core.stored_runs import whole
     from ..sources.openable import named_values
 
     files = named_values(option, texts) or {}
-    found = {name: Subset.load(path) for name, path in files.items()}
+    found = {name: Subset.load(whole(path)) for name, path in files.items()}
     return found, {name: costs_of(path, found[name]) for name, path in files.items()}

@@ -32,7 +32,9 @@ def relabel(
     priors: Annotated[list[str] | None, typer.Argument(help="Priors to compare, with --compare.")] = None,
     prior: Annotated[str | None, typer.Option(help="The prior that makes the targets.")] = None,
     dim: Annotated[int | None, typer.Option(help="Length of a target.")] = None,
-    scale: Annotated[str | None, typer.Option(help="whiten, standardize or none; whiten if not given.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="whiten, standardize, correlation or none; whiten if not given.")
+    ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Compare the named priors and recommend one.")] = False,
     by_labels: Annotated[bool, typer.Option("--by-labels", help="Compare the priors by the labels.")] = False,
     form: Annotated[

@@ -16,6 +16,8 @@ Examples:
     winnow select rank runs/fashion --score el2n --keep 0.5
 
     winnow select strata runs/fashion --keep 0.1 --balance none
+
+    winnow select rank scores.parquet --keep 0.1
 """
 
 
@@ -23,16 +25,21 @@ Examples:
 def select(
     call: Call,
     name: Annotated[str, typer.Argument(help="A selector; winnow methods lists them.")],
-    run: Annotated[Path, typer.Argument(help="Run directory of winnow observe.")],
+    run: Annotated[Path, typer.Argument(help="Run directory of winnow observe or winnow prune, or a file of scores.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/NAME.parquet if not given.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Choose a subset from what winnow observe recorded."""
-    path = out if out is not None else run / f"{name}.parquet"
-    subset, signals = o.stored(run, f"select/{path.stem}", path, lambda found: call(name, found), call.keywords)
+    """Choose a subset from what winnow observe recorded, or from scores of any size in a file."""
+    if run.is_file():
+        path = out if out is not None else run.with_name(f"{name}.parquet")
+        subset = call(name, run)
+        subset.save(path)
+        count = round(len(subset) / subset.certificate["fraction"])
+    else:
+        path = out if out is not None else run / f"{name}.parquet"
+        subset, signals = o.stored(run, f"select/{path.stem}", path, lambda found: call(name, found), call.keywords)
+        count = len(signals)
     if as_json:
-        o.say_json(
-            {"subset": str(path), "kept": len(subset), "of": len(signals), "certificate": dict(subset.certificate)}
-        )
+        o.say_json({"subset": str(path), "kept": len(subset), "of": count, "certificate": dict(subset.certificate)})
         return
-    typer.echo(f"kept {len(subset)} of {len(signals)} examples\nsubset  {path}")
+    typer.echo(f"kept {len(subset)} of {count} examples\nsubset  {path}")

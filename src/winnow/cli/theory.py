@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.errors import InputError
+from ..core.parameter_names import called
 from . import options as o
 from .command import PlainCommand
 
@@ -114,7 +115,9 @@ def theory(
     alphas = _alphas(alpha, start, stop, points, total)
     limited = total is not None or smallest is not None
     curves = _curves(policy, window, keep, angle, limited)
-    table = curve_table(alphas, curves, total=total, smallest=smallest, information=information)
+    options = ("alpha", "keep", "angle", "policy", "window", "total", "smallest")
+    with called({(owner, name): f"--{name}" for owner in ("solve", "frontier", "best_keep") for name in options}):
+        table = curve_table(alphas, curves, total=total, smallest=smallest, information=information)
     if simulate:
         table = table.simulated(dimension, draws=draws, seed=seed, workers=workers)
     said = table.advice()

@@ -30,6 +30,8 @@ __all__ = [
     "weights",
 ]
 
+FLAGS = 1 << 20  # numbers looked at at a time
+
 
 def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
@@ -139,16 +141,22 @@ def array(
 
 def finite(name: str, owner: str, value: NDArray[Any]) -> NDArray[Any]:
     """Raise for NaN and infinities, saying how many there are and where the first one is."""
-    if value.dtype.kind == "f":
+    if value.dtype.kind == "f" and not _all_finite(value):
         bad = ~np.isfinite(value)
-        if bad.any():
-            first = tuple(int(i) for i in np.argwhere(bad)[0])
-            where = first[0] if len(first) == 1 else first
-            raise InputError(
-                f"{of(name, owner)} must be finite; {int(bad.sum())} value(s) are NaN or "
-                f"infinite, the first at {where}."
-            )
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = first[0] if len(first) == 1 else first
+        raise InputError(
+            f"{of(name, owner)} must be finite; {int(bad.sum())} value(s) are NaN or infinite, the first at {where}."
+        )
     return value
+
+
+def _all_finite(value: NDArray[Any]) -> bool:
+    """Whether all numbers are finite; some at a time, so that a large array needs no second one of flags."""
+    flat = value.reshape(-1) if value.flags.c_contiguous else None
+    if flat is None or flat.size <= FLAGS:
+        return bool(np.isfinite(value).all())
+    return all(bool(np.isfinite(flat[start : start + FLAGS]).all()) for start in range(0, flat.size, FLAGS))
 
 
 def frozen(value: NDArray[Any], *, copy: bool = True) -> NDArray[Any]:

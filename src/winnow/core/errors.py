@@ -23,9 +23,15 @@ __all__ = [
     "WinnowError",
 ]
 
+MOST_LISTED = 50  # known names in a message; of more, only the first ones are listed
+SOME_LISTED = 20
+
 
 class WinnowError(Exception):
     """Base of every error that a user can fix."""
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())  # a value that is named may span lines
 
 
 class InputError(WinnowError, ValueError):
@@ -49,6 +55,8 @@ class UnknownNameError(WinnowError, LookupError):
         names = sorted(known)
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
         hint = f" (nearest: {near[0]!r})" if near else ""
+        if len(names) > MOST_LISTED:
+            names = [*names[:SOME_LISTED], f"and {len(names) - SOME_LISTED} more"]
         return cls(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}.")
 
 

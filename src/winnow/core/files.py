@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import json
 import math
@@ -10,16 +11,17 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from .errors import StoreError, reason
 
 __all__ = [
     "PART",
+    "Pieces",
     "atomic",
     "atomic_folder",
     "file_digest",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 PART = ".winnow-part"  # suffix of files that are still being written
 _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
 
@@ -52,9 +55,10 @@ def atomic(path: str | Path) -> Iterator[Path]:
     os.close(handle)
     part = Path(name)
     try:
-        yield part
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
+        with _said_as_store_error(target):
+            yield part
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())
         part.chmod(0o666 & ~_umask())
         part.replace(target)
         _flush_folder(target.parent)
@@ -62,6 +66,21 @@ def atomic(path: str | Path) -> Iterator[Path]:
             files.append(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _said_as_store_error(target: Path) -> Iterator[None]:
+    """Turn a full disk, a limit or a failing device, in whatever library it shows, into one sentence."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        in_words = re.search(r"os error (\d+)", str(error))  # as libraries in Rust say it
+        number = int(in_words[1]) if in_words else getattr(error, "errno", None)
+        if number not in FULL:
+            raise
+        raise StoreError(f"cannot write {target}: {os.strerror(number)}.") from None
 
 
 def _flush_folder(folder: Path) -> None:
@@ -126,14 +145,27 @@ def read_json(path: str | Path) -> Any:
     """Read JSON; a missing or damaged file raises a `StoreError` that names it."""
     try:
         return json.loads(Path(path).read_text())
-    except (OSError, ValueError) as error:
-        raise StoreError(f"cannot read {path}: {error}.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"cannot read {path}: {reason(error)}.") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """A byte string too large to be held: how long it is, and its pieces, one after the other."""
+
+    size: int
+    each: Callable[[], Iterable[bytes]]
 
 
 def fingerprint(*parts: object) -> str:
-    """Return a short, stable fingerprint of JSON-like values and byte strings."""
+    """Return a short, stable fingerprint of JSON-like values and byte strings, which may come in `Pieces`."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
+        if isinstance(part, Pieces):
+            digest.update(part.size.to_bytes(8, "little"))
+            for piece in part.each():
+                digest.update(piece)
+            continue
         data = part if isinstance(part, bytes) else json.dumps(part, sort_keys=True, default=str).encode()
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)

@@ -17,7 +17,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count, takewhile
+from itertools import count, repeat, takewhile
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,6 +28,8 @@ from .parquet_columns import parquet_header, read_columns, write_columns
 from .serialiser import Saved, entries, expecting, fields_of, filled, optional
 
 __all__ = ["Folder", "Json", "Parquet", "Tensors", "parquet_header", "read_columns", "write_columns"]
+
+COSTS = "costs.json"  # durations of an artefact that is a folder
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,9 @@ class Folder:
         The property with the names of the parts in order, because sorted JSON does not keep it.
     derived
         Methods whose results are also written as entries, for other programs.
+    timed
+        For fields that are tuples of dataclasses, which of their fields holds a duration: these are in a file of their
+        own (`COSTS`), so that the same content gives the same bytes everywhere else.
     """
 
     file: str
@@ -251,6 +256,7 @@ class Folder:
     parts: str = ""
     order: str = ""
     derived: tuple[str, ...] = ()
+    timed: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, path: Path) -> Path:
         """The JSON file."""
@@ -261,10 +267,16 @@ class Folder:
         with suppress(NotADirectoryError):  # the first write below says so in a sentence
             self.place(path).unlink(missing_ok=True)
         about = entries(made, {*self.tables, self.parts})
+        for name, of in self.timed.items():
+            for row in about.get(name, ()):
+                del row[of]
         for name, table in self.tables.items():
             rows, columns = getattr(made, name), fields_of(_row(made, name))
-            values = {column: [getattr(row, column) for row in rows] for column in columns}
+            values = {c: [getattr(row, c) for row in rows] for c in columns if c != self.timed.get(name)}
             write_columns(path / table, values, {"winnow": Path(table).stem})
+        if self.timed:
+            costs = {name: plain([getattr(row, of) for row in getattr(made, name)]) for name, of in self.timed.items()}
+            write_json(path / COSTS, costs)
         if self.parts:
             parts: Mapping[str, Saved] = getattr(made, self.parts)
             about |= {self.order: list(parts), "folders": {name: f"{self.parts}/{file_name(name)}" for name in parts}}
@@ -277,18 +289,30 @@ class Folder:
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
         """Every field."""
         about = json.loads(self.place(path).read_text())
+        costs = self._costs(path)
+        for name, of in self.timed.items():
+            for row, cost in zip(about.get(name, ()), costs.get(name, repeat({})), strict=False):
+                row.setdefault(of, cost)
         out = filled(kind, about, {*self.tables, self.parts}, {self.order, "folders", *self.derived})
         for name, table in self.tables.items():
             row = _row(kind, name)
             with expecting(Path(table).stem, path / table):
                 columns = read_columns(path / table, Path(table).stem)[1]
                 lists = [values if isinstance(values, list) else values.tolist() for values in columns.values()]
-                rows = (dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True))
+                rows = [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
+                if name in self.timed:
+                    spent = costs.get(name, [None] * len(rows))
+                    rows = [{self.timed[name]: cost, **one} for one, cost in zip(rows, spent, strict=True)]
                 out[name] = tuple(row(**filled(row, one)) for one in rows)
         if self.parts:
             part = get_args(fields_of(kind)[self.parts])[1]
             out[self.parts] = {name: part.load(path / about["folders"][name]) for name in about[self.order]}
         return out
+
+    def _costs(self, path: Path) -> dict[str, Any]:
+        """The durations; nothing if the folder was written without them, or they were left out of a copy."""
+        file = path / COSTS
+        return dict(json.loads(file.read_text())) if self.timed and file.is_file() else {}
 
 
 def _row(kind: Any, name: str) -> type[Any]:

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .code_digest import code_digest
 from .errors import InputError, UnknownNameError
 
 __all__ = [
@@ -141,6 +142,11 @@ class Registration:
         return self.function.__module__.partition(".")[0]
 
     @property
+    def code(self) -> str:
+        """Digest of its code, for the key of a step that uses it."""
+        return code_digest(self.function)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Keyword-only parameters of the function and their defaults; all parameters of a class."""
         made = isinstance(self.function, type)
@@ -185,6 +191,9 @@ class Method(Registration):
     uses: frozenset[str] = frozenset()
     default_score: str | None = None
     by_group: bool = False
+    nested: bool = False
+    rows: Callable[..., Any] | None = None
+    size_from: str | None = None
 
 
 @dataclass(frozen=True)

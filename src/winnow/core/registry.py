@@ -40,6 +40,7 @@ __all__ = [
     "ArrayLayout",
     "Method",
     "Signal",
+    "codes",
     "engine",
     "get",
     "layout_of",
@@ -66,7 +67,7 @@ _ROOMS: dict[Kind, tuple[str, ...]] = {
     ),
     "score": ("winnow.scores",),
     "selector": ("winnow.selectors",),
-    "source": ("winnow.sources.open",),
+    "source": ("winnow.sources.own_adapters",),
     "network": ("winnow.models",),
     "engine": ("winnow.engines",),
 }
@@ -109,6 +110,9 @@ def selector(
     default_score: str | None = None,
     tasks: Iterable[str] = ALL_TASKS,
     by_group: bool = False,
+    nested: bool = False,
+    rows: Callable[..., Any] | None = None,
+    size_from: str | None = None,
     cost: Cost | Callable[..., Cost] = ONCE,
 ) -> Callable[[F], F]:
     """Register a selector: a function from a Pool and a size to a Choice.
@@ -126,11 +130,20 @@ def selector(
     by_group
         Whether its weights represent everything it chose from. With quotas, such a selector is called once for all
         classes, and there is no second pass over the rest.
+    nested
+        Whether a smaller choice is the beginning of a larger one from the same pool, whatever their sizes; then `prune`
+        stores the whole order, and the viewer answers for any fraction at once.
+    rows
+        The same choice over any number of rows: a function from a `selectors.row_turn.Turn` and the parameters to a
+        flag per row and a certificate per group. Without one, the pool has to fit into memory.
+    size_from
+        The parameter from which it finds the size itself: if that is given and no size is, it is called with None.
     cost
         How its time and memory grow, or a function of its parameters that returns this.
     """
     about: dict[str, Any] = {"needs": frozenset(needs), "paper": paper, "tasks": frozenset(tasks), "cost": cost}
-    about |= {"default_score": default_score, "by_group": by_group}
+    about |= {"default_score": default_score, "by_group": by_group, "nested": nested}
+    about |= {"rows": rows, "size_from": size_from}
     return _registrar(lambda function: Method("selector", function.__name__, function, **about))
 
 
@@ -270,6 +283,11 @@ def listing(kind: Kind) -> Any:
     if kind == "source":
         return sorted(known.values(), key=lambda entry: entry.package == "winnow")
     return [method for _, method in sorted(known.items())]
+
+
+def codes(*methods: tuple[Kind, str | None]) -> list[str]:
+    """Return digests of the code of methods, for the key of a step that uses them; a name may be None."""
+    return [get(kind, name).code for kind, name in methods if name is not None]
 
 
 def layout_of(array: str) -> ArrayLayout:

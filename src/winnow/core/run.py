@@ -15,17 +15,39 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar
 
+from .code_digest import coded
 from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
 from .files import PART, file_digest, fingerprint, plain, read_json, write_json, written_files
+from .invocation import command_words
+from .remote import copied_back, is_url, mirrored
+from .run_command import command_of
+from .serialiser import durations_of, timed
+from .unfinished import forget_unfinished, under_way
 
-__all__ = ["FORMAT", "Run", "recorded_seconds"]
+__all__ = ["FORMAT", "LOCK", "Run", "has_record", "read_record", "recorded_seconds", "together"]
 
 FORMAT = 2  # version of the run directory's layout
 LOCK = "lock"
+RECORD = {"key", "file", "seconds", "digests"}
+_together: ContextVar[bool] = ContextVar("together", default=False)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Open runs within the block beside other processes that do so: each does steps of its own.
+
+    Nobody may then open the run alone, as a command does, and nothing of the others is tidied away.
+    """
+    token = _together.set(True)
+    try:
+        yield
+    finally:
+        _together.reset(token)
 
 
 class Artefact(Protocol):
@@ -55,18 +77,30 @@ class Run:
     """
 
     def __init__(self, path: str | Path | None, settings: Mapping[str, Any], *, extend: bool = False) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else mirrored(path) if is_url(path) else Path(path)
         self.settings = dict(settings)
         self._extend = extend
         self._lock: IO[str] | None = None
         self._seconds: dict[str, float] = {}
+        self.whole, self.folder = self, ""  # of a part of a run, the run and the folder (`run_part`)
 
     @classmethod
     def existing(cls, path: str | Path) -> Run:
         """Return an existing run with the settings it was made with, to add steps to it."""
-        if not (Path(path) / "run.json").is_file():
+        folder = mirrored(path) if is_url(path) else Path(path)
+        if not (folder / "run.json").is_file():
             raise NotFoundError(f"{path} is not a winnow run: it holds no run.json.")
-        return cls(path, _about(Path(path))["settings"])
+        return cls(folder, _about(folder)["settings"])
+
+    @staticmethod
+    @contextmanager
+    def held(path: Path) -> Iterator[None]:
+        """Lock a directory for the block, whatever it holds."""
+        lock = _hold(path)
+        try:
+            yield
+        finally:
+            lock.close()
 
     @classmethod
     @contextmanager
@@ -81,12 +115,14 @@ class Run:
     def __enter__(self) -> Self:
         if self.path is None:
             return self
-        if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"the run directory must be a directory; {self.path} is a file.")
-        ours = (self.path / "run.json").exists()
-        if not ours and self.path.exists() and any(item.name != LOCK for item in self.path.iterdir()):
-            raise StoreError(f"{self.path} is not empty and is not a winnow run; choose another directory.")
         try:
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"the run directory must be a directory; {self.path} is a file.")
+            ours = (self.path / "run.json").exists()
+            if not ours and self.path.exists() and any(item.name != LOCK for item in self.path.iterdir()):
+                raise StoreError(f"{self.path} is not empty and is not a winnow run; choose another directory.")
+            if self.path.is_symlink() and not self.path.exists():
+                raise InputError(f"the run directory {self.path} is a link to nothing; remove it, or make its target.")
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = _hold(self.path)
         except OSError as error:
@@ -102,7 +138,9 @@ class Run:
 
     def _open(self, path: Path) -> None:
         about = path / "run.json"
-        wanted = {"format": FORMAT, "settings": plain(self.settings)}
+        wanted: dict[str, Any] = {"format": FORMAT, "settings": plain(self.settings)}
+        if (called := command_words()) is not None:
+            wanted["called"] = list(called)
         if about.exists():
             found = _about(path)
             changed = sorted(
@@ -110,27 +148,41 @@ class Run:
                 for key in {*found["settings"], *wanted["settings"]}
                 if found["settings"].get(key) != wanted["settings"].get(key)
             )
-            if changed and (not self._extend or "command" in changed):
-                key = changed[0]
+            begun = any(item.name not in ("run.json", "lock") for item in path.iterdir())
+            # A command that was refused after it made its directory leaves nothing to protect from the corrected one.
+            if changed and begun and (not self._extend or "command" in changed):
+                key = "command" if "command" in changed else changed[0]
                 what = f"other settings ({key} was {found['settings'].get(key)!r}, now {wanted['settings'].get(key)!r})"
                 if "source" in changed and "command" not in changed:
                     what = "other data"
                 raise StoreError(f"{path} holds a run with {what}; give another directory (--out) or the same command.")
+            if _together.get():
+                return
             for left_over in path.rglob(f".*{PART}"):  # left by a process killed while writing; we hold the lock
                 left_over.unlink(missing_ok=True)
             if not changed:
                 return
         write_json(about, wanted)
+        copied_back(path, [about])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._lock is not None:
+            if self.path is not None:
+                copied_back(self.path)
             self._lock.close()  # closing releases the lock
             self._lock = None
 
     def step(
-        self, name: str, kind: type[A], make: Callable[[], A], *, key: object = None, file: str | None = None
+        self,
+        name: str,
+        kind: type[A],
+        make: Callable[[], A],
+        *,
+        key: object = None,
+        file: str | None = None,
+        code: object = None,
     ) -> A:
         """Load the artefact of a finished step, or make, save and record it.
 
@@ -143,16 +195,30 @@ class Run:
         make
             Makes the artefact, from captured inputs and seeds only.
         key
-            What the step depends on beyond the run's settings; a record under another key is ignored.
+            What the step depends on beyond the run's settings and the code of `make`; a record under another key is
+            ignored. Artefacts that it reads belong here, by their fingerprints.
         file
             Path of the artefact in the run; the name of the step if not given.
+        code
+            What a later step must have in common with this one to build on its artefact (`earlier`).
         """
+        key = coded(make, key)
         found = self.get(name, kind, key=key)
         if found is not None:
             return found
         start = time.perf_counter()
-        made = make()
-        return self.put(name, made, time.perf_counter() - start, key=key, file=file)
+        with under_way(self.path, name, key) as step:
+            made = make()
+        seconds = time.perf_counter() - start + (0.0 if step is None else step.earlier)
+        return self.put(name, made, seconds, key=key, file=file, code=code)
+
+    def earlier(self, name: str, kind: type[A], code: object) -> A | None:
+        """Return the artefact of a step recorded under any key, if it is whole and was made by the same code."""
+        record = None if self.path is None else read_record(self.path / "steps" / f"{name}.json")
+        if record is None or record.get("code") != fingerprint(code) or self._damage(record) is not None:
+            return None
+        assert self.path is not None
+        return timed(kind.load(self.path / record["file"]), record.get("durations", {}))  # type: ignore[no-any-return]
 
     def get(self, name: str, kind: type[A], *, key: object = None) -> A | None:
         """Return the artefact of a step that is recorded as finished under this key, or None.
@@ -164,13 +230,13 @@ class Run:
         record_path = self.path / "steps" / f"{name}.json"
         if not record_path.exists():
             return None
-        record = _record(record_path)
+        record = read_record(record_path)
         if record is not None and record["key"] != fingerprint(key):
             return None
         damage = f"{record_path} is not as winnow wrote it" if record is None else self._damage(record)
         if record is not None and damage is None:
             try:
-                found = kind.load(self.path / record["file"])
+                found = timed(kind.load(self.path / record["file"]), record.get("durations", {}))
                 self._seconds[name] = float(record["seconds"])
                 return found  # type: ignore[no-any-return]
             except StoreError as error:  # whole, but of another version
@@ -189,7 +255,9 @@ class Run:
                 return f"{path} has changed since it was written"
         return None
 
-    def put(self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None) -> A:
+    def put(
+        self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None, code: object = None
+    ) -> A:
         """Save the artefact of a step, then record the step as finished; this order makes it crash-safe."""
         self._seconds[name] = seconds
         if self.path is not None:
@@ -199,9 +267,29 @@ class Run:
             with written_files() as files:
                 made.save(self.path / where)
             digests = {os.path.relpath(file, self.path): file_digest(file) for file in files}
-            record = {"key": fingerprint(key), "file": where, "seconds": seconds, "digests": digests}
-            write_json(self.path / "steps" / f"{name}.json", {**record, "check": fingerprint(record)})
+            self.record(name, where, digests, seconds, key=key, code=code, durations=durations_of(made))
         return made
+
+    def record(
+        self,
+        name: str,
+        file: str,
+        digests: Mapping[str, str],
+        seconds: float,
+        *,
+        key: object = None,
+        code: object = None,
+        durations: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record a step as finished whose artefact is in place, with the digests of its files and its durations."""
+        self._seconds[name] = seconds
+        if self.path is not None:
+            record = {"key": fingerprint(key), "file": file, "seconds": seconds, "digests": dict(digests)}
+            record |= {} if code is None else {"code": fingerprint(code)}
+            record |= {"durations": dict(durations)} if durations else {}
+            write_json(self.path / "steps" / f"{name}.json", {**record, "check": fingerprint(record)})
+            copied_back(self.path, [*(self.path / one for one in digests), self.path / "steps" / f"{name}.json"])
+            forget_unfinished(self.path, name)
 
     def spent(self, name: str, seconds: float) -> None:
         """Count seconds of work that makes no artefact."""
@@ -220,14 +308,21 @@ def recorded_seconds(run: str | Path, step: str) -> float:
     return sum(float(read_json(path)["seconds"]) for path in found if path.exists())
 
 
-def _record(path: Path) -> dict[str, Any] | None:
+def has_record(run: Path, step: str, key: str) -> bool:
+    """Whether a step is recorded as finished under a key, given as its fingerprint; files are not looked at."""
+    path = run / "steps" / f"{step}.json"
+    found = read_record(path) if path.exists() else None
+    return found is not None and bool(found["key"] == key)
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
     """Return a step's record, or None if it is not as it was written."""
     try:
         found = read_json(path)
         check = found.pop("check")
     except (StoreError, AttributeError, KeyError, TypeError):
         return None
-    return found if check == fingerprint(found) else None
+    return found if check == fingerprint(found) and found.keys() >= RECORD else None
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -237,8 +332,8 @@ def _about(path: Path) -> dict[str, Any]:
         raise StoreError(f"{path / 'run.json'} does not describe a winnow run.")
     if found.get("format") != FORMAT:
         raise StoreError(
-            f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}: repeat the "
-            f"command with another directory (--out)."
+            f"{path} was written in run format {found.get('format')!r}; this winnow reads format {FORMAT}; make it "
+            f"again with: {command_of(path, found)}"
         )
     return found
 
@@ -248,8 +343,9 @@ def _hold(path: Path) -> IO[str]:
     import fcntl  # not available on every system, where `import winnow` should still work
 
     file = (path / LOCK).open("a+")
+    shared = _together.get()
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         file.seek(0)
         holder = file.read().strip() or "another process"
@@ -257,7 +353,8 @@ def _hold(path: Path) -> IO[str]:
         raise RunInUseError(
             f"{path} is in use by {holder}; wait for it to finish or choose another directory."
         ) from None
-    file.truncate(0)
-    file.write(f"process {os.getpid()}")
-    file.flush()
+    if not shared:
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
     return file

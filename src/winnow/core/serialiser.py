@@ -13,7 +13,8 @@ dataclasses, tuples, mappings and optional values are restored, and null becomes
 be missing only if its field may be None, and an unknown entry raises an error, so that a file of another version is
 never read in part.
 
-No file is a pickle, files appear whole or not at all, and the same content gives the same bytes.
+No file is a pickle, files appear whole or not at all, and the same content gives the same bytes. So fields that hold
+durations are named (`durations=`) and not written: a run keeps them in the record of the step (`timed`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,25 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from .errors import StoreError, reason
 from .files import plain
 
-__all__ = ["Layout", "Saved", "Unexpected", "entries", "expecting", "fields_of", "filled", "optional"]
+__all__ = [
+    "Layout",
+    "Saved",
+    "Unexpected",
+    "durations_of",
+    "entries",
+    "expecting",
+    "fields_of",
+    "filled",
+    "optional",
+    "timed",
+]
+
+A = TypeVar("A")
 
 
 class Layout(Protocol):
@@ -55,10 +69,11 @@ class Saved:
 
     saved_as: ClassVar[str]
     layout: ClassVar[Layout]
+    durations: ClassVar[tuple[str, ...]] = ()  # fields with a default that are not written
 
-    def __init_subclass__(cls, *, kind: str, layout: Layout) -> None:
+    def __init_subclass__(cls, *, kind: str, layout: Layout, durations: tuple[str, ...] = ()) -> None:
         super().__init_subclass__()
-        cls.saved_as, cls.layout = kind, layout
+        cls.saved_as, cls.layout, cls.durations = kind, layout, durations
 
     def save(self, path: str | Path) -> Path:
         """Write the artefact, whole or not at all.
@@ -115,6 +130,8 @@ class Unexpected(ValueError):
 def expecting(kind: str, path: str | Path, layout: Layout | None = None) -> Iterator[None]:
     """Turn any error while reading a file into one sentence: the file, what was expected, what was found."""
     try:
+        if isinstance(path, str | Path) and Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise Unexpected("a FIFO, a socket or a device")
         yield
         return
     except StoreError:
@@ -123,16 +140,29 @@ def expecting(kind: str, path: str | Path, layout: Layout | None = None) -> Iter
         found = "no such file"
     except Unexpected as error:
         found = str(error)
-    except (OSError, LookupError, TypeError, ValueError, NotImplementedError) as error:
+    except (OSError, LookupError, TypeError, ValueError, NotImplementedError, RecursionError, OverflowError) as error:
         found = f"something else ({reason(error)})"
     named = layout.place(Path(path)) if layout is not None and isinstance(path, str | Path) else path
     raise StoreError(f"expected {kind!r} in {named}; found {found}.") from None
 
 
 def entries(made: Saved, without: Collection[str] = ()) -> dict[str, Any]:
-    """Return the kind and all fields except `without`, as plain values."""
-    fields = {name: plain(getattr(made, name)) for name in fields_of(type(made)) if name not in without}
+    """Return the kind and all fields except `without` and durations, as plain values."""
+    left_out = {*without, *made.durations}
+    fields = {name: plain(getattr(made, name)) for name in fields_of(type(made)) if name not in left_out}
     return {"winnow": made.saved_as, **fields}
+
+
+def durations_of(made: Any) -> dict[str, Any]:
+    """Return the durations of an artefact, which its files do not hold, as plain values."""
+    return {name: plain(getattr(made, name)) for name in getattr(made, "durations", ())}
+
+
+def timed(made: A, durations: Mapping[str, Any]) -> A:
+    """Return an artefact that was loaded, with its durations."""
+    known = getattr(made, "durations", ())
+    found = {name: value for name, value in durations.items() if name in known and value is not None}
+    return dataclasses.replace(made, **found) if found else made  # type: ignore[type-var]
 
 
 def fields_of(kind: type) -> dict[str, Any]:
@@ -161,7 +191,8 @@ def filled(kind: type, given: Any, without: Collection[str] = (), extra: Collect
     unknown = sorted(set(given) - set(wanted) - set(extra))
     if unknown:
         raise Unexpected(f"an entry {unknown[0]!r} that this winnow does not know")
-    missing = [name for name, hint in wanted.items() if name not in given and not optional(hint)]
+    spared = getattr(kind, "durations", ())
+    missing = [name for name, hint in wanted.items() if name not in given and name not in spared and not optional(hint)]
     if missing:
         raise Unexpected(f"no entry {missing[0]!r}")
     return {name: _rebuilt(hint, given[name]) for name, hint in wanted.items() if name in given}

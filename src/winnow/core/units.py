@@ -9,7 +9,9 @@ MINUS, GAP = "\N{MINUS SIGN}", "\N{NO-BREAK SPACE}"
 
 
 def seconds_text(value: float) -> str:
-    """Format a duration: 0.42 s, 12.3 s, 4 min 05 s, 2 h 10 min."""
+    """Format a duration: 0.0042 s, 0.42 s, 12.3 s, 4 min 05 s, 2 h 10 min."""
+    if 0 < value < 0.095:
+        return f"{value:.2g}{GAP}s"
     if value < 1:
         return f"{value:.2f}{GAP}s"
     if value < 99.5:

@@ -1,11 +1,15 @@
-"""Engines: where work runs. `Local` uses the cores of this machine; `run_jobs` makes any engine resumable.
+"""Engines: where work runs. `Local` uses the cores of this machine, `Ray` a cluster; `run_jobs` makes any resumable.
 
-To add an engine: write a class with the `map` method of `jobs.Engine`.
+To add an engine: write a class with the `map` method of `jobs.Engine`, and check it with `winnow.testing.check_engine`.
 """
 
 from __future__ import annotations
 
 from .jobs import Engine, Job, run_jobs
-from .local import Local, engine_of
+from .local import Local
+from .named import engine_of
+from .needs import Needs
+from .ray import Ray
+from .written_steps import Later
 
-__all__ = ["Engine", "Job", "Local", "engine_of", "run_jobs"]
+__all__ = ["Engine", "Job", "Later", "Local", "Needs", "Ray", "engine_of", "run_jobs"]

@@ -5,31 +5,32 @@ workers does not. So every task runs with `threads` threads, in a worker or in t
 same bits with any number of workers.
 
 Workers are joblib's: started once, reused, and able to receive functions and models defined in a script or
-a notebook, without a `__main__` guard. A worker ends when its parent does, in whatever way that ended.
+a notebook, without a `__main__` guard. Starting one takes seconds (it imports torch), so small work starts in this
+process: only if its first item shows that workers would be quicker do the others go there. What all items share
+reaches each worker once (`parcel`). A worker ends when its parent does, in whatever way that ended.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any
 
 from ..core import checks, registry
-from ..core.errors import InputError, WinnowError
-from ..core.parameter_names import of
-from ..core.request import Parameter, whole
-from .jobs import Engine
+from ..core.errors import WinnowError
+from .needs import Needs
+from .parcel import parcel_file, unpacked_file
+from .worker import claim_gpu, done, leave_with, shared_gpus
 
-__all__ = ["Local", "Where", "describe", "engine_of", "named_engine"]
+__all__ = ["START", "Local"]
 
-T = TypeVar("T")
-R = TypeVar("R")
-WATCH = 1.0  # seconds between two looks of a worker for its parent
+START = 5.0  # seconds a worker needs to start and to import torch, on a machine with nothing else to do
+SMALL = 3e7  # numbers that an item reads: with fewer, the first one is tried in this process
+IDLE = 240.0  # seconds after which workers without work may have ended
+ANY = Needs()
+_pool = {"workers": 0, "used": -IDLE}  # the size of the pool, and when it was last used
 
 
 @registry.engine(name="local")
@@ -40,9 +41,12 @@ class Local:
     Parameters
     ----------
     workers
-        Number of processes; None uses one per core, and never more than there are tasks.
+        Number of processes at most; None uses one per core, and never more than there are tasks. Small work is done in
+        this process.
     threads
         Threads per task. More than one may change the last bits of a result.
+    gpus
+        GPUs to hand out, one task each; None uses all that torch sees.
 
     Raises
     ------
@@ -53,166 +57,104 @@ class Local:
     --------
     >>> [(index, result) for index, result, seconds in Local(workers=1).map(abs, [-1, -2])]
     [(0, 1), (1, 2)]
+    >>> [result for _, result, _ in Local(workers=1).map(pow, [3, 4], shared=(2,))]
+    [8, 16]
     """
 
     workers: int | None = None
     threads: int = 1
+    gpus: int | None = None
 
     def __post_init__(self) -> None:
         if self.workers is not None:
             checks.integer("workers", "Local", self.workers, low=1)
         checks.integer("threads", "Local", self.threads, low=1)
+        if self.gpus is not None:
+            checks.integer("gpus", "Local", self.gpus, low=0)
 
-    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R, float]]:
-        """Yield (index, result, seconds) of each item as it finishes.
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], *, shared: Sequence[Any] = (), needs: Needs = ANY
+    ) -> Iterator[tuple[int, Any, float]]:
+        """Do what `jobs.Engine` says; raises a WinnowError if a worker process was killed."""
+        wanted = self.workers if self.workers is not None else max(1, cores() // self.threads)
+        workers, devices = shared_gpus(min(wanted, len(items)), self._gpus() if needs.gpu else 0, needs)
+        here = len(items) if workers <= 1 else 0
+        if workers > 1 and needs.numbers is not None and needs.numbers <= SMALL and not _running(workers):
+            index, result, seconds = done(function, shared, items[0], 0, self.threads, needs)
+            yield index, result, seconds
+            here = len(items) if stays_here(seconds, len(items) - 1, workers) else 1
+            for index in range(1, here):
+                yield done(function, shared, items[index], index, self.threads, needs)
+        else:
+            for index in range(here):
+                yield done(function, shared, items[index], index, self.threads, needs)
+        if here < len(items):
+            yield from self._pooled(function, items, range(here, len(items)), workers, shared, needs, tuple(devices))
 
-        Parameters
-        ----------
-        function
-            Called once per item.
-        items
-            The arguments.
+    def _gpus(self) -> int:
+        if self.gpus is not None:
+            return self.gpus
+        import torch
 
-        Raises
-        ------
-        WinnowError
-            If a worker process was killed.
-        """
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        wanted = self.workers if self.workers is not None else max(1, cores // self.threads)
-        workers = min(wanted, len(items))
-        if workers <= 1:
-            for index, item in enumerate(items):
-                yield _timed(function, item, index, self.threads)
-            return
-        yield from _pooled(function, items, workers, self.threads)
+        return torch.cuda.device_count()
 
+    def _pooled(
+        self,
+        function: Callable[..., Any],
+        items: Sequence[Any],
+        places: Sequence[int],
+        workers: int,
+        shared: Sequence[Any],
+        needs: Needs,
+        devices: tuple[str, ...],
+    ) -> Iterator[tuple[int, Any, float]]:
+        import joblib
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-def _pooled(
-    function: Callable[[T], R], items: Sequence[T], workers: int, threads: int
-) -> Iterator[tuple[int, R, float]]:
-    import joblib
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=threads):
-        pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
-        work = joblib.delayed(_watched)
-        done = pool(work(os.getpid(), function, item, index, threads) for index, item in enumerate(items))
-        try:
-            yield from done
-        except TerminatedWorkerError:
-            raise WinnowError(
-                "a worker process was killed, most likely because memory ran out; finished steps are "
-                "kept: run again with fewer workers."
-            ) from None
-
-
-def _watched(parent: int, function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:
-    """The same in a worker, which does not outlive its parent."""
-    _leave_with(parent)
-    return _timed(function, item, index, threads)
-
-
-@cache
-def _leave_with(parent: int) -> None:
-    """End this process soon after its parent has ended: a killed one cannot tell its workers to stop."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(WATCH)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True, name="winnow-parent").start()
-
-
-def _timed(function: Callable[[T], R], item: T, index: int, threads: int) -> tuple[int, R, float]:
-    _warm_up()
-    with _threads(threads):
-        start = time.perf_counter()
-        result = function(item)
-        return index, result, time.perf_counter() - start
+        with (
+            parcel_file((function, tuple(shared))) as parcel,
+            joblib.parallel_config(backend="loky", inner_max_num_threads=self.threads),
+        ):
+            pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch="all", batch_size=1)
+            work = joblib.delayed(_watched)
+            about = (os.getpid(), parcel, self.threads, needs, devices)
+            found = pool(work(about, items[index], index) for index in places)
+            try:
+                for one in found:
+                    _pool.update(workers=workers, used=time.monotonic())
+                    yield one
+            except TerminatedWorkerError:
+                _pool.update(workers=0)
+                raise WinnowError(
+                    "a worker process was killed, most likely because memory ran out; finished steps are "
+                    "kept: run again with fewer workers."
+                ) from None
 
 
-@cache
-def _warm_up() -> None:
-    """Load what torch imports with the first optimiser, which takes seconds, before any task is timed."""
-    import torch
-
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1).zero_grad()
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Let torch use `count` threads within the block."""
-    import torch
+def stays_here(seconds: float, left: int, workers: int) -> bool:
+    """Whether the items that are left are done sooner in this process than by workers that must be started.
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def engine_of(owner: str, engine: Any) -> Engine:
-    """Return the engine, or the registered one of that name; this machine if None is given.
-
-    Parameters
-    ----------
-    owner
-        The calling function, named in errors.
-    engine
-        An engine, the name of a registered one, or None.
-
-    Returns
-    -------
-    Engine
-        The engine.
-
-    Raises
-    ------
-    InputError
-        If `engine` has no `map` method.
-    UnknownNameError
-        If no engine has that name.
-
-    Examples
-    --------
-    >>> engine_of("observe", None) == engine_of("observe", "local")
-    True
+    >>> stays_here(0.1, 9, 2), stays_here(30.0, 9, 2), stays_here(30.0, 0, 2)
+    (True, False, True)
     """
-    return Local() if engine is None else _engine("engine", owner, engine)
+    return left * seconds <= START + -(-left // workers) * seconds
 
 
-def named_engine(
-    engine: Annotated[str | None, Parameter("Where work runs; winnow methods lists the engines.")] = None,
-    workers: Annotated[int | None, whole("Number of worker processes; all cores if not given.", low=1)] = None,
-) -> Engine | None:
-    """The engine that the command line names; None if it says nothing."""
-    if engine is None and workers is None:
-        return None
-    made = _engines()[checks.choice("engine", "Local", engine or "local", _engines())]
-    return cast(Engine, made.function() if workers is None else made.function(workers=workers))
+def _running(workers: int) -> bool:
+    """Whether that many workers are there already, so that using them costs nothing."""
+    return _pool["workers"] >= workers and time.monotonic() - _pool["used"] < IDLE
 
 
-def describe(engine: Any) -> dict[str, Any]:
-    """The part of an engine that belongs in provenance: the threads, not the workers."""
-    return {"threads": getattr(engine, "threads", 1)}
-
-
-def _engines() -> dict[str, Any]:
-    return {entry.name: entry for entry in registry.listing("engine")}
-
-
-def _engine(name: str, owner: str, engine: Any) -> Engine:
-    if isinstance(engine, str):
-        return cast(Engine, _engines()[checks.choice(name, owner, engine, _engines())].function())
-    if not callable(getattr(engine, "map", None)):
-        raise InputError(f"{of(name, owner)} must be an engine, such as Local(workers=2); got {type(engine).__name__}.")
-    return cast(Engine, engine)
-
-
-Where = Annotated[
-    Engine | str | None,
-    Parameter("Where work runs.", _engine, plain=describe, group=named_engine, owner="Local", usual=Local),
-]
+def _watched(about: tuple[int, str, int, Needs, tuple[str, ...]], item: Any, index: int) -> tuple[int, Any, float]:
+    """Do an item in a worker, which does not outlive its parent and keeps its device."""
+    parent, parcel, threads, needs, devices = about
+    leave_with(parent)
+    if devices:
+        claim_gpu(parent, devices)
+    function, shared = unpacked_file(parcel)
+    return done(function, shared, item, index, threads, needs)

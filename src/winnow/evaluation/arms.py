@@ -24,6 +24,7 @@ FULL = "full"
 EVERYTHING = "everything"
 RANDOM = "random"
 REPEATED = "repeated random"
+DYNAMIC = "dynamic sampling"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,8 @@ class PlannedArm:
         """Return its training under one seed."""
         where = f"study/trainings/{self.folder}"
         steps, repeated = self.arm.same_steps, bool(self.arm.repeated)
-        return Training(self.arm.name, self.subsets[seed], seed, where, self.soft, steps, repeated)
+        dynamic = bool(self.arm.dynamic)
+        return Training(self.arm.name, self.subsets[seed], seed, where, self.soft, steps, repeated, dynamic)
 
 
 def plan(
@@ -58,11 +60,12 @@ def plan(
     costs: Mapping[str, Mapping[str, float]],
     same_steps: bool = False,
     repeated: bool = False,
+    dynamic: bool = False,
 ) -> list[PlannedArm]:
     """Return all arms with labels.
 
-    These are: full; everything for as many steps as each size gets, in full passes and in parts drawn anew for each
-    epoch, and random, each from the largest size to the smallest; and the subsets as given.
+    These are: full; everything for as many steps as each size gets, in full passes, in parts drawn anew for each
+    epoch and with dynamic sampling, and random, each from the largest size to the smallest; and the subsets as given.
     """
     given = _given(source, subsets, seeds)
     for name in costs:
@@ -73,10 +76,13 @@ def plan(
     sizes = {len(next(iter(by_seed.values()))) for by_seed in given.values()}
     if full:
         planned.append(_arm(source, FULL, "full", dict.fromkeys(seeds, everything), FULL))
-    for word in [*([EVERYTHING] if same_steps else []), *([REPEATED] if repeated else [])]:
+    for word, wanted in ((EVERYTHING, same_steps), (REPEATED, repeated), (DYNAMIC, dynamic)):
+        if not wanted:
+            continue
         for size, name in _names(word, sizes - {len(source)}, len(source)).items():
             made = _arm(source, name, "everything", dict.fromkeys(seeds, everything), f"{word}@{size}")
-            arm = replace(made.arm, same_steps=size, repeated=True if word == REPEATED else None)
+            again, sampled = word == REPEATED or None, word == DYNAMIC or None
+            arm = replace(made.arm, same_steps=size, repeated=again, dynamic=sampled)
             planned.append(replace(made, arm=arm))
     baselines: dict[int, str] = {}
     if random:
@@ -116,10 +122,10 @@ def _given(source: Source, subsets: object, seeds: Sequence[int]) -> dict[str, d
     for name, value in subsets.items():
         if not isinstance(name, str) or not name.strip():
             raise InputError(f"names in subsets of evaluate must be words; got {name!r}.")
-        if name == FULL or name.startswith((RANDOM, REPEATED, f"{EVERYTHING}@")):
+        if name == FULL or name.startswith((RANDOM, REPEATED, DYNAMIC, f"{EVERYTHING}@")):
             raise InputError(
-                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r}, {REPEATED!r} or "
-                f"'{EVERYTHING}@', which evaluate adds itself; got {name!r}."
+                f"names in subsets of evaluate must not be {FULL!r} or start with {RANDOM!r}, {REPEATED!r}, "
+                f"{DYNAMIC!r} or '{EVERYTHING}@', which evaluate adds itself; got {name!r}."
             )
         given[name] = _by_seed(name, value, seeds)
         for subset in {id(s): s for s in given[name].values()}.values():

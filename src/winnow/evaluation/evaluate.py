@@ -23,7 +23,7 @@ from ..core.errors import InputError
 from ..core.request import Retrainings, RunDirectory, Seed, choice, flag, request
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
-from ..engines.local import Where
+from ..engines.named import Where
 from ..models import Frozen, build, choose
 from ..models.identity import Learner, is_estimator
 from ..models.identity import describe as describe_model
@@ -46,6 +46,7 @@ Metric = Annotated[
     choice("What conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
 ]
 Repeated = Annotated[bool, flag("Also train on a random subset that is drawn anew for each epoch.")]
+Dynamic = Annotated[bool, flag("Also train on everything with dynamic sampling for the same number of steps.")]
 Subsets = Mapping[str, Subset | Sequence[Subset] | Mapping[int, Subset]]
 
 
@@ -65,6 +66,7 @@ def evaluate(
     full: bool = True,
     same_steps: bool = True,
     repeated: Repeated = False,
+    dynamic: Dynamic = False,
     seed: Seed = 0,
     out: RunDirectory = None,
     engine: Where = None,
@@ -81,7 +83,8 @@ def evaluate(
     subsets
         What to compare, by name. For a method with random draws, pass one Subset per seed, in a sequence or keyed by
         seed; a random subset is lucky or not, and only several draws show it. A subset with soft targets is trained on
-        them. The names `full`, `everything@...`, `random...` and `repeated random...` are reserved.
+        them. The names `full`, `everything@...`, `random...`, `repeated random...` and `dynamic sampling...` are
+        reserved.
     test
         The test set, a Source or anything that `wn.open` takes; or several by name, of which the first is the one that
         conclusions are based on. If not given, the test split of data that have one and are named rather than opened.
@@ -128,6 +131,10 @@ def evaluate(
         Whether to add, for each size, repeated random as the arm `repeated random@FRACTION`: as many steps as a subset
         of that size gets, on a random part of that size drawn anew for each epoch. It is free for anyone who has all
         the data. Not for an estimator.
+    dynamic
+        Whether to add, for each size, everything for as many steps as a subset of that size gets, with a
+        `DynamicSampler` that skips examples it has learned, as the arm `dynamic sampling@FRACTION`. Not for an
+        estimator.
     seed
         Seed of everything random, together with `seeds`.
     out
@@ -174,15 +181,17 @@ def evaluate(
         raise InputError(f"costs of evaluate must map arms to seconds by stage; got {type(costs).__name__}.")
     fits = is_estimator(model)
     soft = check_soft(source, soft, fits)
-    if repeated and fits:
-        raise InputError("repeated of evaluate is for networks; an estimator is fitted once, without epochs.")
-    free = {"random": random, "full": full, "same_steps": same_steps and not fits, "repeated": repeated}
+    for way, wanted in (("repeated", repeated), ("dynamic", dynamic)):
+        if wanted and fits:
+            raise InputError(f"{way} of evaluate is for networks; an estimator is fitted once, without epochs.")
+    free = {"random": random, "full": full, "same_steps": same_steps and not fits}
+    free |= {"repeated": repeated, "dynamic": dynamic}
     arms = plan(source, subsets, numbers, seed=seed, costs=costs or {}, **free)
     arms = [planned.without_targets() for planned in arms] if fits else arms
     if soft is not None:
         arms = with_soft(arms, soft)
     if full and match_iterations == 1:  # then full itself is everything at the same steps
-        arms = [one for one in arms if one.arm.same_steps is None or one.arm.soft or one.arm.repeated]
+        arms = [one for one in arms if one.arm.same_steps is None or not one.arm.in_plain_passes]
     if fits:
         weighted = any(subset.weighted for planned in arms for subset in planned.subsets.values())
         by_weight = weighted and weighting == "loss"

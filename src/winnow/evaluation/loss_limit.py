@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.class_metrics import by_class
-from ..artefacts.intervals import ADDED
+from ..artefacts.intervals import added_to
 
 __all__ = ["PairedLoss"]
 
@@ -72,7 +72,14 @@ class PairedLoss:
     gained: float | None = None
 
     @classmethod
-    def of(cls, differences: NDArray[np.float64], *, binary: bool, classes: NDArray[np.integer] | None = None) -> Self:
+    def of(
+        cls,
+        differences: NDArray[np.float64],
+        *,
+        binary: bool,
+        classes: NDArray[np.integer] | None = None,
+        area: bool = False,
+    ) -> Self:
         """Return the loss of differences given as seeds x examples.
 
         Parameters
@@ -83,10 +90,13 @@ class PairedLoss:
             Whether examples are right or wrong, so that differences are -1, 0 or 1.
         classes
             The classes of the examples, if the metric is a mean over classes.
+        area
+            Whether that metric is an area under a curve.
         """
         extra = 0.0
         if classes is not None:
-            (differences, extra), binary = by_class(differences, classes, ADDED["differences"]), False
+            added = added_to(differences, "area differences" if area else "differences")
+            (differences, extra), binary = by_class(differences, classes, added), False
         seeds, examples = differences.shape
         by_seed, by_example, centre = differences.mean(1), differences.mean(0), differences.mean()
         rest = np.square(differences - by_seed[:, None] - by_example + centre).sum() / ((seeds - 1) * (examples - 1))

@@ -27,7 +27,7 @@ from ..core.request import Retrainings, RunDirectory, Seed, request, whole
 from ..core.request import number as bounded
 from ..core.run import Run
 from ..core.seeds import several as seeds_from
-from ..engines.local import Where
+from ..engines.named import Where
 from ..models.frozen import Frozen
 from ..signals.frozen_features import featured
 from ..sources.openable import Data, TestData, test_sets

@@ -18,7 +18,7 @@ from ..core.progress import track
 from ..core.request import Parameter, Retrainings, RunDirectory, Seed, request
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines.local import Where
+from ..engines.named import Where
 from ..models import small_networks
 from ..models.identity import describe, is_estimator, resolved
 from ..sources.holdout import hold_out

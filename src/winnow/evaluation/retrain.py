@@ -34,12 +34,14 @@ from ..core.errors import DataError, DivergedError, InputError
 from ..core.files import fingerprint
 from ..core.run import Run
 from ..core.seeds import number as seed_number
-from ..engines import Engine, Job, run_jobs
-from ..engines.local import describe as describe_engine
+from ..engines import Engine, Job, Needs, run_jobs
+from ..engines.jobs import missing_jobs
+from ..engines.named import describe as describe_engine
 from ..models import build
 from ..models.identity import describe as describe_model
-from ..models.identity import is_estimator
+from ..models.identity import is_estimator, network_code
 from ..training import Feed, Recipe, Scaling, hold, predict, train
+from ..training.dynamic_sampler import DynamicSampler
 from ..training.estimators import fitted
 from .label_metrics import mean_average_precision, micro_macro_f1
 from .resample import resampled
@@ -112,6 +114,7 @@ class Protocol:
             self.source.fingerprint,
             [test.fingerprint for test in self.tests],
             describe_model(self.model),
+            network_code(self.model),
             self.recipe.settings(),
             self.seed,
             self.purpose,
@@ -124,6 +127,8 @@ class Protocol:
         key = [self.shared_key, subset.fingerprint, steps, training.seed, describe_engine(engine)]
         if training.repeated:
             key.append(["repeated", training.steps_of])
+        if training.dynamic:
+            key.append("dynamic sampling")
         if subset.weighted:  # without weights, weighting has no effect
             key.append(self.weighting)
         if self.resampled:
@@ -155,6 +160,8 @@ class Training:
         Train for as many steps as a set of this size gets; if not given, that of the subset.
     repeated
         Whether an epoch visits a random part of that size, drawn anew for each epoch.
+    dynamic
+        Whether a `DynamicSampler` draws the batches, with its defaults.
     """
 
     arm: str
@@ -164,16 +171,17 @@ class Training:
     soft: float | None = None
     same_steps: int | None = None
     repeated: bool = False
+    dynamic: bool = False
 
     @property
     def steps_of(self) -> int:
         """The size of the set whose number of steps is taken."""
         return len(self.subset) if self.same_steps is None else self.same_steps
 
-    def job(self, protocol: Protocol, engine: Engine) -> Job[tuple[Protocol, Training]]:
+    def job(self, protocol: Protocol, engine: Engine) -> Job[Training]:
         """Return the step of a run that does it."""
         name = f"{self.folder}/seed-{self.seed}"
-        return Job(name, (protocol, self), protocol.key(self, engine), f"{name}.json")
+        return Job(name, self, protocol.key(self, engine), f"{name}.json")
 
 
 def retrain_all(
@@ -181,14 +189,14 @@ def retrain_all(
 ) -> list[Result]:
     """Return the results of trainings in order: finished ones are loaded, missing ones are run by the engine."""
     jobs = [training.job(protocol, engine) for training in trainings]
-    if any(run.get(job.name, Result, key=job.key) is None for job in jobs):
-        jobs = [training.job(protocol.held, engine) for training in trainings]
-    return run_jobs(run, engine, retrain, jobs, Result, label)
+    if missing_jobs(run, retrain, jobs, Result):
+        protocol = protocol.held
+    needs = Needs.to_train(protocol.source, protocol.model, protocol.recipe)
+    return run_jobs(run, engine, retrain, jobs, Result, label, shared=(protocol,), needs=needs)
 
 
-def retrain(item: tuple[Protocol, Training]) -> Result:
+def retrain(protocol: Protocol, training: Training) -> Result:
     """Train one new model and measure it."""
-    protocol, training = item
     source, subset = protocol.source, training.subset
     if protocol.resampled:
         subset = resampled(subset, source, seed_number(protocol.seed, protocol.purpose, "resample", training.seed))
@@ -210,7 +218,7 @@ def retrain(item: tuple[Protocol, Training]) -> Result:
                 f"{where}: the trained model gives NaN or infinite outputs on source {test.name!r}; lower lr of Recipe."
             )
         marks.append(mark(output, exam, protocol.keep_examples))
-    return Result(steps, seconds, tuple(marks))
+    return Result(steps, tuple(marks), seconds)
 
 
 def _soft(protocol: Protocol, training: Training) -> SoftLabels | None:
@@ -240,6 +248,8 @@ def _learn(
     how: dict[str, Any] = {} if soft is None else {"soft": soft.at(feed.ids), "soft_weight": soft.weight}
     steps = protocol.steps(training.steps_of)
     how |= {"part": training.steps_of} if training.repeated else {}
+    if training.dynamic:
+        how["sampler"] = DynamicSampler(len(feed), steps=steps, batch=recipe.batch, seed=number)
     done = train(model, feed, recipe, number, weights=weights, weighting=protocol.weighting, steps=steps, **how)
     return done.steps, done.seconds, lambda exam: predict(model, exam, recipe)
 

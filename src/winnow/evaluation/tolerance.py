@@ -277,7 +277,8 @@ def _look(
     made = []
     for count, level in zip(stops, shares, strict=True):
         full, ours = trainer.pair(subset, count)
-        paired = PairedLoss.of(full - ours, binary=source.task == "classification", classes=trainer.classes)
+        binary, area = source.task == "classification", trainer.protocol.metric == "auroc"
+        paired = PairedLoss.of(full - ours, binary=binary, classes=trainer.classes, area=area)
         upper = paired.upper(level)
         holds = bool(upper <= tolerance)
         made.append(

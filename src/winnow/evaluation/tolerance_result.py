@@ -11,6 +11,12 @@ from ..artefacts.class_metrics import WORDS
 
 __all__ = ["Search", "ToleranceLook"]
 
+PARTS = {5: "four fifths", 10: "nine tenths"}  # what is trained on while a fold is measured on
+PROCEDURE = (
+    "This is about subsets found in this way from each fold's training part; the subset here was found in the same way "
+    "from all examples, and was not measured itself."
+)
+
 
 @dataclass(frozen=True)
 class ToleranceLook:
@@ -25,7 +31,7 @@ class ToleranceLook:
     confidence
         Confidence of this limit, by alpha spending.
     value
-        Its metric, mean over seeds.
+        Its metric, mean over seeds; with folds, of the folds' subsets, whose mean size is `size`.
     loss, upper
         The mean loss, and its upper limit.
     holds
@@ -51,7 +57,7 @@ class Search:
     keep
         The smallest fraction that held; 1 if none did.
     subset
-        Its examples; None if none held and everything is kept.
+        Its examples; None if none held and everything is kept, or if it is still to be chosen (`folds`).
     looks
         All looks, in order.
     sequence
@@ -70,6 +76,11 @@ class Search:
         Number of validation examples.
     seeds
         The numbers of seeds at which a size is looked at.
+    settings
+        Further settings, for the certificate.
+    folds
+        The number of rotating folds; 0 if validation examples were given or held out once. With folds, what was tested
+        is a way of choosing, and the subset is chosen in that way from the whole source.
     """
 
     keep: float
@@ -85,6 +96,7 @@ class Search:
     validation: int
     seeds: tuple[int, ...]
     settings: dict[str, Any] = field(default_factory=dict)
+    folds: int = 0
 
     @property
     def winner(self) -> ToleranceLook | None:
@@ -97,42 +109,58 @@ class Search:
         sure = f"with {100 * self.confidence:g} % confidence"
         tried = len({look.size for look in self.looks})
         word = self.metric if self.metric == "r2" else WORDS[self.metric]
-        within = f"stays within {self.tolerance:g} of the {word} of {self.reference}"
+        within = f"within {self.tolerance:g} of the {word} of {self.reference}"
         won = self.winner
+        if won is not None and self.folds:
+            return (
+                f"{won.fraction:.3g} is the smallest of {tried} fractions tried whose subsets stay {within}, "
+                f"{self._measured} over {won.seeds} trainings {sure}; they lose {won.loss:.3g}, at most "
+                f"{won.upper:.3g}. {PROCEDURE}"
+            )
         if won is not None:
             return (
-                f"{won.fraction:.3g} is the smallest of {tried} fractions tried that {within} on {self.validation} "
-                f"validation examples over {won.seeds} seeds {sure}; it loses {won.loss:.4g}, at most {won.upper:.4g}."
+                f"{won.fraction:.3g} is the smallest of {tried} fractions tried that stays {within}, measured on "
+                f"{self.validation} validation examples over {won.seeds} seeds {sure}; it loses {won.loss:.3g}, at "
+                f"most {won.upper:.3g}."
             )
         if not self.looks:
             return f"No subset of {self.reference} is small enough to test and large enough to train on. All is kept."
         last = self.looks[-1]
-        why = f"{last.fraction:.3g}, the largest fraction tried, loses {last.loss:.4g}, at most {last.upper:.4g}"
-        if last.loss < self.tolerance:
+        why = f"{last.fraction:.3g}, the largest fraction tried, loses {last.loss:.3g}, at most {last.upper:.3g}"
+        if last.loss < self.tolerance and (not self.folds or last.seeds == self.seeds[-1]):
             # The width of the limit falls about as the square root of the number of examples.
             needed = self.validation * ((last.upper - last.loss) / (self.tolerance - last.loss)) ** 2
-            why += f" (about {math.ceil(needed):,} validation examples might show that it holds)"
+            of = "examples" if self.folds else "validation examples"
+            why += f" (about {math.ceil(needed):,} {of} might show that it holds)"
         return (
-            f"No fraction was shown to hold: none {within} on {self.validation} validation examples {sure}. {why}. "
-            "Everything is kept."
+            f"No fraction was shown to hold: none stays {within}, {self._measured} {sure}. {why}. Everything is kept."
         )
+
+    @property
+    def _measured(self) -> str:
+        if not self.folds:
+            return f"measured on {self.validation} validation examples"
+        left = PARTS.get(self.folds, f"{self.folds - 1} of {self.folds} parts")
+        return f"measured on all {self.validation} examples by {self.folds} rotating folds of {left}"
 
     def certificate(self) -> dict[str, Any]:
         """Return what was requested and measured, every look of it, as JSON-like values."""
         return {
             "claim": self.sentence,
-            "holds": self.subset is not None,
+            "holds": self.winner is not None,
             "metric": self.metric,
             "tolerance": self.tolerance,
             "confidence": self.confidence,
-            "rule": "one-sided limits over seeds and validation examples; a fixed sequence of sizes from large to "
-            "small, each tested at the full confidence, ended by the first that does not hold; the error allowed "
-            f"at a size is divided among looks at {', '.join(map(str, self.seeds))} seeds (alpha spending)",
+            "rule": f"one-sided limits over {'folds, ' if self.folds else ''}seeds and validation examples; a fixed "
+            "sequence of sizes from large to small, each tested at the full confidence, ended by the first that does "
+            "not hold; the error allowed at a size is divided among looks at "
+            f"{', '.join(map(str, self.seeds))} {'trainings' if self.folds else 'seeds'} (alpha spending)",
             "sequence": list(self.sequence),
             "reference": self.reference,
             "full_size": self.full_size,
             "full_value": self.full_value,
             "validation_examples": self.validation,
+            **({"folds": self.folds} if self.folds else {}),
             "measured": [asdict(look) for look in self.looks],
             **self.settings,
         }

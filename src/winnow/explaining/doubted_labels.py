@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals
 from ..artefacts.explanation import LabelError
+from ..artefacts.explanation_text import FEWEST
 from ..artefacts.source import positions_of
 from ..methods.lpntk.kernel_rows import opened
 from ..scores.mislabelled import label_evidence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FEWEST", "LIKELY", "DoubtedLabels", "witness"]
 
 LIKELY = 0.5  # a label looks wrong if it is more likely wrong than right
-FEWEST = 5  # smallest class whose labels are judged; of a smaller one the network learns each example by heart
+TOO_MANY = 0.5  # share of wrong labels; if more look wrong, the training learned too little to judge any
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,9 @@ class DoubtedLabels:
 
     @classmethod
     def of(cls, signals: Signals, ids: ArrayLike) -> DoubtedLabels | None:
-        """Those of some examples, in their order; None if the signals hold no margins or predictions.
+        """Those of some examples, in their order; None if the signals do not tell.
+
+        They do not if they hold no margins or predictions, or if most labels look wrong by them.
 
         Parameters
         ----------
@@ -55,7 +58,10 @@ class DoubtedLabels:
         """
         if "margins" not in signals or "predictions" not in signals:
             return None
+        signals = signals.canonical()  # sums in the order of the ids, so that no order changes a digit
         found = label_evidence(signals)
+        if found.share > TOO_MANY:
+            return None
         values = np.where(np.bincount(found.labels)[found.labels] < FEWEST, np.nan, found.probability)
         where = positions_of(signals.ids, ids, "signals")
         return cls(values[where], found.suggestion[where])

@@ -3,7 +3,7 @@
 It takes one training on the source and computes the labelled pseudo neural tangent kernel of the trained network. For
 one example, it shows which others a step on it helps, which it sets back, how far it moves the network compared with
 others, and whether its class supports its label. For a data set, it shows how the classes relate, and the label issues.
-The kernel is exact for up to `EXACT` examples; beyond that it uses projected features.
+The kernel is exact for up to 4,096 examples; beyond that it uses projected features.
 
 The training that this needs is recorded, and a label looks wrong if the score `mislabelled` of the recording gives it
 a probability above one half. `wn.check` does the same with more trainings, on examples that a network did not see, and
@@ -12,44 +12,36 @@ is the better way to find label issues; this shows what such a label is learned 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ..artefacts import Provenance, Signals, Source, record
 from ..artefacts.explanation import DatasetExplanation, Explanation, Partner
 from ..artefacts.gallery import Gallery
-from ..artefacts.network_weights import Weights
 from ..core.files import file_name
 from ..core.request import Parameter, RunDirectory, Seed, whole
 from ..core.request import request as ask
 from ..core.run import Run
-from ..core.seeds import number as seed_number
-from ..methods.lpntk import FeatureRows, features, gram, neighbours
+from ..methods.lpntk import FeatureRows, neighbours
 from ..methods.lpntk.relations import Partners
-from ..models import build, choose
-from ..models.identity import Network, describe
-from ..models.text_transformers import needs_example_gradients
+from ..models import choose
+from ..models.identity import Network, describe, network_code
 from ..report.explanation_page import write_explanation
 from ..report.pictures import make_pictures
 from ..sources.openable import Data
-from ..training import Feed, Recipe, predict, train
+from ..training import predict
 from ..training.recipe import How
-from ..training.recorder import Recorder
 from .asked_example import part_and_place
 from .class_relations import JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, relate
 from .doubted_labels import FEWEST, LIKELY, DoubtedLabels, witness
+from .trained_once import Trained
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
 
-EXACT = 4096  # most examples whose whole kernel is held in memory
 LIMIT = "Use only this many examples, drawn at random per class; an id not drawn is added, with a new training."
-PROJECTED = 2048  # length of the features beyond that; the standard deviation of a cosine is then at most 0.03
 
 
 @overload
@@ -125,8 +117,8 @@ def explain(
     settings = {"command": "explain", "source": source.fingerprint, **asked}
     with Run.opened(out, settings, extend=False) as run:
 
-        def trained() -> _Trained:
-            return _Trained.by(run, part, network, request.recipe, seed)
+        def trained() -> Trained:
+            return Trained.by(run, part, network, request.recipe, seed)
 
         if place is None:
             made_from = record("explain", {**asked, **lists}, {"source": part.provenance})
@@ -134,7 +126,7 @@ def explain(
                 "explain/dataset",
                 DatasetExplanation,
                 lambda: _dataset(source, trained(), k, errors, made_from),
-                key=[k, errors],
+                key=[k, errors, network_code(network)],
                 file="explanation.json",
             )
         else:
@@ -144,7 +136,7 @@ def explain(
                 f"explain/{word}",
                 Explanation,
                 lambda: _example(source, trained(), place, k, made_from),
-                key=k,
+                key=[k, network_code(network)],
                 file=f"{word}.json",
             )
         if run.path is not None:
@@ -157,52 +149,7 @@ def page_name(id: Any = None) -> str:
     return "explanation" if id is None else f"example-{file_name(str(id))}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Trained:
-    """A trained network and its training data."""
-
-    net: torch.nn.Module
-    name: str
-    feed: Feed
-    recipe: Recipe
-    labels: NDArray[np.int64]
-    seed: int
-    signals: Signals
-
-    @classmethod
-    def by(cls, run: Run, part: Source, network: Any, how: Recipe, seed: int) -> _Trained:
-        """Train on this part of the source, or load the network if the run has trained it before."""
-        net = build(network, classes=part.outputs, shape=part.shape, kind=part.kind, seed=seed_number(seed, "init", 0))
-        needs_example_gradients("explain", net)
-        feed, recorded = Feed(part), list[Signals]()
-
-        def make() -> Weights:
-            recorded.append(_recorded(net, feed, how, seed_number(seed, "training", 0)))
-            return Weights.of(net)
-
-        def signals() -> Signals:
-            if not recorded:  # the run was stopped between the two steps, or is of a winnow that recorded nothing
-                make()
-            return recorded[0]
-
-        word = part.fingerprint
-        weights = run.step(f"explain/train/{word}", Weights, make, file=f"networks/{word}.safetensors")
-        seen = run.step(f"explain/record/{word}", Signals, signals, file=f"recordings/{word}.safetensors")
-        weights.into(net)
-        return cls(net, _name(describe(network)), feed, how, _labels(part)[feed.order], seed, seen)
-
-    def examples(self, where: NDArray[np.int64]) -> Examples:
-        """The kernel of some of the training examples."""
-        x, labels = self.feed.inputs(where), self.labels[where]
-        kernel = (
-            gram(self.net, x, labels)
-            if where.size <= EXACT
-            else FeatureRows(features(self.net, x, labels, project=PROJECTED, seed=self.seed))
-        )
-        return Examples(kernel, labels, self.feed.ids[where], self.feed.source.classes)
-
-
-def _dataset(source: Source, by: _Trained, k: int, errors: int, made_from: Provenance) -> DatasetExplanation:
+def _dataset(source: Source, by: Trained, k: int, errors: int, made_from: Provenance) -> DatasetExplanation:
     among = by.examples(drawn_by_class(by.labels, JUDGED, by.seed))
     about = {
         "source": source.name,
@@ -215,7 +162,7 @@ def _dataset(source: Source, by: _Trained, k: int, errors: int, made_from: Prove
     return relate(among, about, k=k, errors=errors, seed=by.seed, doubts=doubts)
 
 
-def _example(source: Source, by: _Trained, place: int, k: int, made_from: Provenance) -> Explanation:
+def _example(source: Source, by: Trained, place: int, k: int, made_from: Provenance) -> Explanation:
     i = int(np.flatnonzero(by.feed.order == place)[0])
     said = int(predict(by.net, by.feed, by.recipe)[i].argmax())
     among = by.examples(np.arange(len(by.feed)))
@@ -263,21 +210,6 @@ def _write_page(run: Run, part: Source, found: Explanation | DatasetExplanation)
     write_explanation(found, pictures, Path(run.path or ".") / f"{word}.html")
 
 
-def _recorded(net: torch.nn.Module, feed: Feed, how: Recipe, seed: int) -> Signals:
-    """Train the network, and return its dynamics and predictions, which cost nothing more."""
-    recorder = Recorder(
-        len(feed),
-        feed.source.outputs,
-        ids=feed.ids,
-        class_names=feed.source.classes,
-        planned_epochs=how.epochs,
-        keep=("dynamics", "predictions"),
-    )
-    recorder.expect(_labels(feed.source)[feed.order])
-    train(net, feed, how, seed, after_batch=recorder.log_outputs, after_epoch=lambda epoch, model: recorder.end_epoch())
-    return recorder.signals()
-
-
 def _judged(among: Examples, i: int, signals: Signals) -> dict[str, Any]:
     """Whether the label of an example looks wrong."""
     peers = int((among.labels == among.labels[i]).sum()) - 1
@@ -305,12 +237,3 @@ def _diagonal(kernel: NDArray[Any] | FeatureRows) -> NDArray[np.float64]:
 def _weaker(found: Partners) -> NDArray[np.float64]:
     """The projection of smaller absolute value, which is compared with the threshold."""
     return np.where(np.abs(found.own) < np.abs(found.other), found.own, found.other)
-
-
-def _labels(source: Source) -> NDArray[np.int64]:
-    return np.asarray(source.labels)
-
-
-def _name(model: Any) -> str:
-    """The display name of a described network."""
-    return str(model.get("module") or model.get("factory")) if isinstance(model, Mapping) else str(model)

@@ -207,7 +207,9 @@ def _named(
     if colon and library in NETWORKS:
         name, options = library, {**written_options(name, inner), **options}
     if name not in NETWORKS:
-        raise UnknownNameError.of("network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME", "hf:PATH"])
+        raise UnknownNameError.of(
+            "network", name, ["auto", *NETWORKS, "torchvision:NAME", "timm:NAME", "hf:PATH", "sklearn:NAME"]
+        )
     network = NETWORKS[name]
     _takes(name, network.text, kind)
     for option in options:

@@ -11,9 +11,10 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import CodeType
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..core import registry
+from ..core.code_digest import code_digest, of_the_user, said_value
 from ..core.errors import InputError
 from ..core.files import fingerprint
 from ..core.parameter_names import of
@@ -22,7 +23,7 @@ from ..core.request import Parameter, choice
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DescribedModel", "Learner", "Model", "Network", "describe", "is_estimator", "resolved"]
+__all__ = ["DescribedModel", "Learner", "Model", "Network", "describe", "is_estimator", "network_code", "resolved"]
 
 FOLDERS = ("hf:", "sentence:")  # networks that are folders of files
 
@@ -53,7 +54,9 @@ def describe(model: Any) -> Any:
         return described_folder(model)
     if is_estimator(model):
         given = {name: repr(value) for name, value in sorted(model.get_params(deep=True).items())}
-        return {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
+        about = {"estimator": f"{type(model).__module__}.{type(model).__qualname__}", "parameters": given}
+        own = of_the_user(type(model).__module__.partition(".")[0])
+        return {**about, "code": code_digest(type(model))} if own else about
     if isinstance(model, type) or (not hasattr(model, "state_dict") and callable(model)):
         import torch
 
@@ -62,8 +65,23 @@ def describe(model: Any) -> Any:
             made = model()
         weights = fingerprint(*(value.detach().cpu().numpy().tobytes() for value in made.state_dict().values()))
         name = getattr(model, "__qualname__", type(model).__name__)
-        return {"factory": name, "makes": describe(made), "weights": weights}
+        code = code_digest(model) if hasattr(model, "__module__") else None
+        return {"factory": name, "makes": describe(made), "weights": weights, "code": code}
     return _describe_module(model)
+
+
+def network_code(model: Any) -> str | None:
+    """Return a digest of the code of a network that winnow knows by name, for the key of a step that trains it.
+
+    None for all others: the description of a user's own model holds its code, and that of a library is not winnow's.
+    """
+    inner = getattr(model, "model", None) or getattr(model, "backbone", None)
+    name = inner if isinstance(model, DescribedModel) else model
+    if not isinstance(name, str):
+        return None
+    known = {entry.name: entry for entry in registry.listing("network")}
+    word = name.partition(":")[0]  # options follow
+    return known[word].code if word in known else None
 
 
 HEADS = ("new", "keep")
@@ -143,30 +161,17 @@ def _describe_module(model: torch.nn.Module) -> dict[str, Any]:
 
 
 def _behaviour(model: torch.nn.Module) -> Iterator[Any]:
-    """Yield the code and the plain attributes of every layer that is not torch's own."""
+    """Yield the code, with what it calls, and the plain attributes of every layer that is not torch's own."""
+    codes: dict[type, str] = {}
     for path, layer in model.named_modules():
-        if type(layer).__module__.startswith("torch.nn"):
+        kind = type(layer)
+        if kind.__module__.startswith("torch.nn"):
             continue
+        if kind not in codes:
+            codes[kind] = code_digest(kind)
         plain = {
-            name: getattr(value, "__qualname__", None) or repr(value)
+            name: said_value(value)
             for name, value in sorted(vars(layer).items())
             if callable(value) or isinstance(value, (bool, int, float, str, tuple, type(None)))
         }
-        methods = [
-            vars(kind)[name]
-            for kind in type(layer).__mro__[:-1]
-            for name in sorted(vars(kind))
-            if not kind.__module__.startswith("torch.nn")
-        ]
-        yield [path, plain, [list(_code(m.__code__)) for m in methods if hasattr(m, "__code__")]]
-
-
-def _code(code: CodeType) -> Iterator[str]:
-    """Yield what a function does, without its location in the file."""
-    yield code.co_code.hex()
-    yield repr(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code(constant)
-        else:
-            yield repr(constant)
+        yield [path, plain, codes[kind]]

@@ -13,7 +13,9 @@ than a linear layer. A single linear layer is an encoder too: nothing but the in
 | of transformers' encoders | `pooler_output` if there is one, else the mean of `last_hidden_state` over tokens |
 | of `hf:PATH` and `sentence:PATH` | the mean of the last hidden state over the tokens of the text, without padding |
 
-The layer is found by running two examples, in eval mode and without gradients.
+The layer is found by running two examples, in eval mode and without gradients. Its output must also be what decides the
+output of the network: this is tried with other numbers, of both signs, in its place. Otherwise an encoder that ends in
+a ReLU would pass for a classifier if both examples happen to be positive everywhere.
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ def representation(
     >>> from winnow.models import build
     >>> print(representation(build("lenet5", classes=10), torch.zeros(2, 1, 28, 28)).sentence())
     84 numbers per example: the input of layer 'head', the head
-    >>> print(representation(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), torch.zeros(2, 4)).sentence())
+    >>> print(representation(nn.Sequential(nn.Linear(4, 3), nn.Tanh()), torch.zeros(2, 4)).sentence())
     3 numbers per example: the output of the network
     """
     names = {name for name, _ in model.named_modules() if name}
@@ -147,8 +149,29 @@ def _head(model: nn.Module, x: torch.Tensor) -> str | None:
     logits = getattr(output, "logits", output)  # transformers' classifiers name it
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
         return None
-    found = (name for name in reversed(last) if any(_same(one, logits) for one in _after(last[name], logits.shape)))
-    return next(found, None)
+    for name in reversed(last):
+        ways = [place for place, one in enumerate(_after(last[name], logits.shape)) if _same(one, logits)]
+        if ways and _decides(model, x, layers[name], last[name], ways):
+            return name
+    return None
+
+
+def _decides(model: nn.Module, x: torch.Tensor, layer: nn.Module, output: torch.Tensor, ways: list[int]) -> bool:
+    """Whether the output of the network follows that of the layer in one of the ways, also for other numbers."""
+    other = torch.linspace(-1.0, 1.0, output.numel()).reshape(output.shape).to(output)
+
+    def replaced(_module: nn.Module, _inputs: Any, given: Any) -> Any:
+        # A layer may be used at two sizes, and what follows may write into what it gets.
+        return other.clone() if getattr(given, "shape", None) == other.shape else given
+
+    hook = layer.register_forward_hook(replaced)
+    try:
+        found = model(x)
+    finally:
+        hook.remove()
+    logits = getattr(found, "logits", found)
+    expected = list(_after(other, logits.shape))
+    return any(_same(expected[place], logits) for place in ways)
 
 
 def _after(output: torch.Tensor, shape: torch.Size) -> Iterator[torch.Tensor]:

@@ -20,7 +20,14 @@ from ..core.errors import DataError, InputError, NotDefinedError
 from ..sources.tokens import LONGEST, SEPARATOR
 from .transformer_folder import folder_of, loaded_model, loaded_tokenizer, settings_file
 
-__all__ = ["SentenceEncoder", "TextTransformer", "needs_example_gradients", "reader_of", "text_transformer"]
+__all__ = [
+    "SentenceEncoder",
+    "TextTransformer",
+    "gives_example_gradients",
+    "needs_example_gradients",
+    "reader_of",
+    "text_transformer",
+]
 
 SPREAD = 0.02  # standard deviation of a new head, if the folder does not say
 
@@ -192,9 +199,14 @@ def reader_of(model: nn.Module) -> TextTransformer | None:
     return next((part for part in model.modules() if isinstance(part, TextTransformer)), None)
 
 
+def gives_example_gradients(model: nn.Module) -> bool:
+    """Whether the gradient of each single example can be computed, which networks of transformers do not give."""
+    return reader_of(model) is None
+
+
 def needs_example_gradients(what: str, model: nn.Module) -> None:
     """Raise if something that needs the gradient of each single example is asked of a network of transformers."""
-    if reader_of(model) is not None:
+    if not gives_example_gradients(model):
         raise NotDefinedError(
             f"{what} needs the gradient of each single example, which networks of transformers do not give; use "
             "textbag or textformer."

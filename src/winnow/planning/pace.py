@@ -13,6 +13,7 @@ import torch
 from ..artefacts import Source
 from ..core import checks, registry
 from ..engines import Engine
+from ..engines.local import START
 from ..pruning.resolved_request import Request
 from ..pruning.veto import extent
 from ..signals.observation import Look, Observation
@@ -21,9 +22,8 @@ from ..training.recorder import Recorder
 from .comparison_cost import Half, comparing, halves_of
 from .workload import USUAL, Counts, workers_of
 
-__all__ = ["START", "Pace", "choosing", "measured", "trying"]
+__all__ = ["START", "Pace", "choosing", "measured", "trying", "waited"]
 
-START = 5.0  # seconds a worker needs to import torch
 TIMED = 0.3  # seconds after which a measurement is long enough
 SLICE, NUMBERS = 1024, 1 << 21  # examples, and numbers in them, used to time selection
 PICKS = (4, 68)  # for a selector that looks at all examples for each pick: the difference is the cost of picks
@@ -124,7 +124,15 @@ def trying(request: Request, counts: Counts, pace: Pace, engine: Engine) -> tupl
     steps = recipe.matched_steps(kept, rest, request.match_iterations)
     one = steps * kept / recipe.batches(kept) * pace.step + held * pace.look + (kept + held) * pace.ready
     workers = workers_of(engine, 2)  # a pair is two jobs, and pairs come one after another
-    return 2 * pairs, 2 * pairs * one, pairs * ((START if workers > 1 else 0.0) + math.ceil(2 / workers) * one)
+    return 2 * pairs, 2 * pairs * one, waited(2 * pairs * one, pairs * math.ceil(2 / workers) * one)
+
+
+def waited(here: float, beside: float) -> float:
+    """Seconds from start to end of jobs that take so long one after another, or beside each other in workers.
+
+    An engine starts its workers once, and only if that is quicker.
+    """
+    return min(here, START + beside) if beside < here else here
 
 
 def _growing(source: Source, half: Half, counts: Counts) -> float:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..artefacts.pilot_training import PilotTraining
+from ..core.code_digest import code_digest
 from ..core.files import file_name
 from ..core.run import Run
 from ..core.seeds import number as seed_number
-from ..engines import Engine, Job, run_jobs
-from ..engines.local import describe as describe_engine
+from ..engines import Engine, Job, Needs, run_jobs
+from ..engines.named import describe as describe_engine
 from ..pruning.prune import HELD_OUT
 from ..sources.holdout import hold_out, sample
 from ..training import hold
@@ -82,10 +83,10 @@ class _Lesson:
     seed: int
     part: PoolPart
 
-    def job(self, student: Student, engine: Engine) -> Job[tuple[Student, _Lesson]]:
+    def job(self, student: Student, engine: Engine) -> Job[_Lesson]:
         name = f"pilot/{file_name(self.policy.replace(' ', '-'))}@{self.fraction:g}/{self.turn}"
-        key = [student.key, *self.part.key, self.seed, describe_engine(engine)]
-        return Job(name, (student, self), key, f"{name}.safetensors")
+        key = [student.key, code_digest(type(student).learn), *self.part.key, self.seed, describe_engine(engine)]
+        return Job(name, self, key, f"{name}.safetensors")
 
 
 def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine, arms: Sequence[PoolArm] = ()) -> Pilot:
@@ -127,7 +128,10 @@ def run_pilot(student: Student, seeds: int, seed: int, run: Run, engine: Engine,
 
 
 def _taught(student: Student, lessons: Sequence[_Lesson], run: Run, engine: Engine) -> list[PilotTraining]:
-    return run_jobs(run, engine, _look, [lesson.job(student, engine) for lesson in lessons], PilotTraining, "pilot")
+    jobs = [lesson.job(student, engine) for lesson in lessons]
+    return run_jobs(
+        run, engine, _look, jobs, PilotTraining, "pilot", shared=(student,), needs=Needs(gpu=True, network=True)
+    )
 
 
 def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed: int) -> list[NDArray[np.int64]]:
@@ -144,17 +148,16 @@ def _random_parts(pool: Source, fraction: float, seeds: int, repeats: int, seed:
     return found
 
 
-def _look(item: tuple[Student, _Lesson]) -> PilotTraining:
+def _look(student: Student, lesson: _Lesson) -> PilotTraining:
     """Run one training."""
-    student, lesson = item
     steps, seconds, held = student.learn(lesson.part, lesson.seed)
     wanted = labels_of(student.held)
     return PilotTraining(
         lesson.part.where.size,
         steps,
-        seconds,
         (held.argmax(1) == wanted).astype(np.uint8),
         margins(held, wanted).astype(np.float32),
+        seconds,
     )
 
 

@@ -20,6 +20,7 @@ from ..core.files import fingerprint
 from ..core.seeds import number as seed_number
 from ..models import build
 from ..models.identity import describe as describe_model
+from ..models.identity import network_code
 from ..models.projection import SparseProjection
 from ..signals.text_rows import text_rows
 from ..training import Feed, Recipe, Scaling, predict, train
@@ -138,6 +139,7 @@ class NetworkStudent:
             self.pool.fingerprint,
             self.held.fingerprint,
             describe_model(self.model),
+            network_code(self.model),
             self.recipe.settings(),
             self.match_iterations,
             self.full,

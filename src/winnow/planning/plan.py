@@ -25,13 +25,13 @@ from ..core.request import request as ask
 from ..core.run import Run
 from ..core.seeds import several
 from ..engines import Local
-from ..engines.local import Where
+from ..engines.named import Where
 from ..evaluation.evaluate import network_of
 from ..evaluation.test_sets import trainable
 from ..models.identity import Network
 from ..pruning.auto import automatic
 from ..pruning.prune import HELD_OUT
-from ..pruning.resolved_request import MethodName, Observer
+from ..pruning.prune_parameters import MethodName, Observer
 from ..selectors.method_string import parse_method
 from ..sources.openable import Data
 from ..training.recipe import How, MatchIterations

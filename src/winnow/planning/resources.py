@@ -4,9 +4,10 @@ Trainings and passes over the data are counted as `signals.observing` makes them
 times the measured seconds per example. With n examples and E epochs, let p be the seconds per example in an optimiser
 step, l in a pass without gradients, g in a per-example gradient, and r in reading and scaling:
 
-    watched training     n (r + E p + E l if outputs are recorded + g if gradients are + l if embeddings are)
-    ensemble member      n ((1 + m) r + m E p + l), trained on a share m of the examples and evaluated on all
-    training to prove    steps x (examples / batches) x p; those of the veto of `auto` too, on a part of the data
+    watched training         n (r + E p + E l if outputs are recorded + g if gradients are + l if embeddings are)
+    network without labels   the seconds of its fixed number of steps, for images without labels and without a network
+    ensemble member          n ((1 + m) r + m E p + l), trained on a share m of the examples and evaluated on all
+    training to prove        steps x (examples / batches) x p; those of the veto of `auto` too, on a part of the data
 
 Parallel jobs take ceil(jobs / workers) rounds. The break-even point follows the ledger, which counts the seconds of
 every job, parallel or not. Memory is that of the largest stage, including the copies that the code makes.
@@ -23,15 +24,16 @@ from ..core import checks, registry
 from ..core.errors import InputError
 from ..core.request import requested
 from ..core.units import bytes_text, seconds_text
-from ..engines import Engine, Local, engine_of
-from ..engines.local import describe as describe_engine
+from ..engines import Engine, Local, Needs, engine_of
+from ..engines.named import describe as describe_engine
 from ..pruning.prune import prune
 from ..pruning.resolved_request import request_of
 from ..signals.gradients import CHUNK_NUMBERS
 from ..training import Recipe
 from ..training.recipe import recipe_of
 from .comparison_cost import Half, halves_of
-from .pace import START, Pace, choosing, measured, trying
+from .pace import Pace, choosing, measured, trying, waited
+from .pretraining_cost import PretrainingCost, pretraining_cost
 from .run_files import file_bytes
 from .workload import INSIDE, Counts, counts_of, network_of
 
@@ -40,6 +42,8 @@ __all__ = ["Resources", "estimate"]
 OWNER = "estimate"
 LOOK, GRADIENT = 1 / 3, 3.0  # of an optimiser step, if its seconds are given and nothing is measured
 TORCH, WORKER = 850 << 20, 400 << 20  # bytes of a process after start-up; of a worker, which shares libraries
+TIMED = Needs(network=True)
+LIGHTLY = 150 << 20  # bytes of the library for training without labels, with what it imports
 BLOCKS = 128 << 20  # bytes of the blocks of a kernel and of temporaries
 
 
@@ -69,6 +73,8 @@ class Resources:
         Peak memory: that of the largest stage, all processes together.
     disk_bytes
         Size of the run directory of `prune`.
+    pretrained
+        The network that is trained without labels before anything else, in words; empty if there is none.
     parts
         Table rows of name and amount; names start with `time` (seconds), `memory` or `disk` (bytes).
     """
@@ -89,6 +95,7 @@ class Resources:
     memory_bytes: int
     disk_bytes: int
     parts: tuple[tuple[str, float], ...]
+    pretrained: str = ""
 
     def sentences(self) -> list[str]:
         """The same in sentences."""
@@ -97,6 +104,8 @@ class Resources:
             many = "1 training" if self.trainings == 1 else f"{self.trainings} trainings"
             side = f", {self.workers} at a time" if self.workers > 1 else ""
             find += f"takes {many}{side}: about {seconds_text(self.seconds_observe)}"
+        elif self.pretrained:
+            find += f"needs {self.pretrained}: about {seconds_text(self.seconds_observe)}"
         else:
             find += f"needs no training: about {seconds_text(self.seconds_observe)} to process them"
         chosen = f" and {seconds_text(self.seconds_select)} to select." if self.seconds_select else "."
@@ -168,12 +177,16 @@ def estimate(
             match_iterations=factor,
         )
     )
-    network = network_of(source, request.observer)
+    here = Local(workers=1, threads=describe_engine(runner)["threads"])
+    spot = None
+    if "embeddings" in request.needs and source.task == "unlabelled":
+        spot = next(here.map(pretraining_cost, [(source, request.observer)], needs=TIMED))[1]
+    network = network_of(source, request.observer) if spot is None else spot.backbone
     counts = counts_of(source, request, network, kept, runner)
 
     def timed(through: Any) -> Pace:
-        threads = describe_engine(runner)["threads"]
-        return next(Local(workers=1, threads=threads).map(measured, [(source, through, how, counts)]))[1]
+        found: Pace = next(here.map(measured, [(source, through, how, counts)], needs=TIMED))[1]
+        return found
 
     if seconds_per_example is None or observer is not None:
         pace = timed(network)
@@ -186,10 +199,15 @@ def estimate(
     if observer is not None and source.task != "unlabelled":
         step = timed(network_of(source, model)).step if seconds_per_example is None else seconds_per_example
     work, wall = _observing(counts, pace)
+    if spot is not None:
+        work, wall = {"training without labels": spot.seconds, **work}, wall + spot.seconds
     tried, tries, seconds_try = trying(request, counts, pace, runner)
     select_seconds = choosing(source, request, counts)
     full, less = (math.nan, math.nan) if source.task == "unlabelled" else _trainings(counts, how, factor, step)
     memory, disk = _memory(counts, halves_of(request, source.task)), file_bytes(source, request, counts, tried)
+    if spot is not None:
+        memory["training without labels"] = _pretraining(counts, spot)
+        disk["networks"] += spot.disk
     spent, saved = sum(work.values()) + select_seconds + tries, full - less
     times = {
         **{f"{name}, all jobs": seconds for name, seconds in work.items()},
@@ -219,6 +237,7 @@ def estimate(
             for kind, rows in (("time", times), ("memory", memory), ("disk", disk))
             for name, amount in rows.items()
         ),
+        "" if spot is None else spot.said,
     )
 
 
@@ -233,10 +252,10 @@ def _observing(counts: Counts, pace: Pace) -> tuple[dict[str, float], float]:
     }
     member = n * ((1 + INSIDE) * pace.ready + INSIDE * counts.epochs * pace.step + pace.look)
     work = {**seeds, "ensemble": counts.members * member}
-    wall = START if counts.workers > 1 else 0.0
+    beside = 0.0
     for jobs, seconds in ((counts.watched or 1, sum(seeds.values())), (counts.members or 1, work["ensemble"])):
-        wall += math.ceil(jobs / counts.workers) * seconds / jobs
-    return {name: seconds for name, seconds in work.items() if seconds}, wall
+        beside += math.ceil(jobs / counts.workers) * seconds / jobs
+    return {name: seconds for name, seconds in work.items() if seconds}, waited(sum(work.values()), beside)
 
 
 def _signals(counts: Counts, pace: Pace) -> dict[str, float]:
@@ -272,6 +291,11 @@ def _memory(counts: Counts, halves: list[Half]) -> dict[str, float]:
         "joining seeds": idle + counts.held + 3 * counts.signals + 6 * names,
         "scoring and selecting": idle + 4 * counts.signals + 8 * names + copies,
     }
+
+
+def _pretraining(counts: Counts, spot: PretrainingCost) -> float:
+    """Bytes of training a network without labels: its libraries, the images, its state, and a step both ways."""
+    return TORCH + LIGHTLY + counts.held + 2 * spot.disk + 8 * spot.images * counts.activations
 
 
 def _read(counts: Counts, half: Half) -> int:

@@ -6,6 +6,7 @@ import math
 
 from ..artefacts import Source
 from ..artefacts.top_classes import MANY, TOP
+from ..core import registry
 from ..pruning.resolved_request import Request
 from .workload import Counts
 
@@ -14,6 +15,7 @@ __all__ = ["file_bytes"]
 HEADER, ARRAY = 330, 125  # bytes of a signals file, and of each of its arrays, besides the numbers
 TABLE, RECORD = 1500, 250  # bytes of a table, besides the numbers, and of a step record
 ORIGIN = 2750  # bytes of provenance in a table, for each thing it was made from: signals, scores, soft targets
+ABOUT = 1000  # bytes of what a run says about itself, and about the jobs that `winnow do` can take
 DICTIONARY = 1 << 20  # bytes at which a parquet column's dictionary is full
 COLUMN = 250  # bytes that a further column of a table takes, besides the numbers
 NETWORK = 900  # bytes of a network that is kept for data to come, besides its weights
@@ -38,15 +40,18 @@ def file_bytes(source: Source, request: Request, counts: Counts, tried: int) -> 
     width = counts.text if source.ids.dtype.kind == "i" else counts.text + 3  # a length before each text
     labels = _column(n, counts.label, len(source.classes) or n) if counts.label else 0.0
     scores = _column(n, width, n) + _column(n, 8, n) + labels + TABLE + ORIGIN
+    origins = ORIGIN * (counts.scored + (files > 0))
+    nested = registry.get("selector", request.plan.selector).nested
     return {
         "signals": counts.signals + files * (n * (counts.text + counts.label) + header + classes + 4 * counts.epochs),
         "scores": scores if counts.scored else 0.0,
-        "subset": _column(counts.kept, width, counts.kept) + TABLE + ORIGIN * (counts.scored + (files > 0)) + classes,
+        "subset": _column(counts.kept, width, counts.kept) + TABLE + origins + classes,
+        "order": _column(n, width, n) + TABLE + origins if nested else 0.0,
         "soft targets": _soft(source, counts.kept) + classes if request.soft else 0.0,
         "networks": counts.watched * (4 * counts.parameters + NETWORK),
         "digests": _digests(source, counts, width),
         "veto": tried * (RESULT + PER_CLASS * len(source.classes) + RECORD),
-        "records": (files + counts.scored + 1) * RECORD + 550,
+        "records": (files + counts.scored + nested + 1) * RECORD + ABOUT,
     }
 
 

@@ -15,10 +15,10 @@ import torch
 from ..artefacts import Source
 from ..core import registry
 from ..engines import Engine
-from ..engines.local import describe as describe_engine
+from ..engines.named import describe as describe_engine
 from ..models import build, choose
-from ..models.features import features_of
 from ..models.modes import eval_mode
+from ..models.representation import representation
 from ..pruning.resolved_request import Request
 from ..signals.ensemble import BLOCK, LEFT_OUT
 from ..signals.observation import signals_for
@@ -173,7 +173,14 @@ def _sizes(source: Source, network: torch.nn.Module | None, embedded: int) -> tu
     finally:
         for hook in hooks:
             hook.remove()
-    return int(features_of(network, x).shape[1]) if embedded else 0, sum(seen) // 2
+    return _width(network, x) if embedded else 0, sum(seen) // 2
+
+
+def _width(network: torch.nn.Module, x: torch.Tensor) -> int:
+    """How many numbers represent an example."""
+    drawn = torch.Generator().manual_seed(0)
+    filled = torch.randn(x.shape, generator=drawn) if x.is_floating_point() else torch.ones(x.shape)
+    return representation(network, filled.to(x)).width
 
 
 def workers_of(engine: Engine, jobs: int) -> int:

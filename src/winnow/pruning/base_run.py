@@ -11,10 +11,11 @@ from ..artefacts import Signals, Subset
 from ..artefacts.example_digests import ExampleDigests
 from ..core import registry
 from ..core.errors import InputError, NotDefinedError, NotFoundError, StoreError
-from ..core.files import file_digest, fingerprint, plain, read_json
+from ..core.files import fingerprint, plain
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest
-from ..core.run import Run
+from ..core.run import Run, read_record
+from ..core.stored_runs import whole
 from ..signals.continued_training import NETWORKS, checkpoint_file
 
 __all__ = ["DIGESTS", "Base", "BaseRun", "check_base"]
@@ -58,7 +59,7 @@ class BaseRun:
             )
         if not (path / "subset.parquet").is_file():
             raise NotFoundError(f"{path} holds no subset.parquet: that run is not finished; run it again to the end.")
-        return cls(path, settings, Subset.load(path / "subset.parquet"))
+        return cls(path, settings, Subset.load(whole(path / "subset.parquet")))
 
     @property
     def fingerprint(self) -> str:
@@ -70,21 +71,22 @@ class BaseRun:
         step = f"seed-{number}"
         if not (self.path / "steps" / "observe" / f"{step}.json").exists():
             step = "embeddings"
-        record = read_json(self.path / "steps" / "observe" / f"{step}.json")
-        for file, digest in record["digests"].items():
-            if not (self.path / file).is_file() or file_digest(self.path / file) != digest:
-                raise StoreError(f"{self.path / file} is not as it was written; run that pruning again, or start over.")
-        return Signals.load(self.path / record["file"])
+        record = read_record(self.path / "steps" / "observe" / f"{step}.json")
+        if record is None:
+            raise StoreError(
+                f"{self.path} has no whole record of observe/{step}; run that pruning again, or start over."
+            )
+        return Signals.load(whole(self.path / record["file"]))
 
     def checkpoint(self, number: int) -> Path:
         """The file of the network of one seed."""
-        return checkpoint_file(self.path / NETWORKS, number)
+        return whole(checkpoint_file(self.path / NETWORKS, number))
 
     @property
     def digests(self) -> ExampleDigests | None:
         """What the examples held, if their ids do not say it."""
         file = self.path / DIGESTS
-        return ExampleDigests.load(file) if file.exists() else None
+        return ExampleDigests.load(whole(file)) if file.exists() else None
 
 
 Base = Annotated[

@@ -19,7 +19,8 @@ from ..signals.soft_targets import soft_targets
 from ..training.mixing_weight import mixing_weight
 from .auto import Chosen
 from .continuation import KeptTrial
-from .resolved_request import Request, choose
+from .resolved_request import Request
+from .selector_call import choose
 from .veto import Untried, Veto, can_be_tried
 from .veto import veto as measured_veto
 
@@ -29,6 +30,7 @@ __all__ = [
     "bare",
     "drawn_candidate",
     "suspects",
+    "targets_for",
     "tried_candidate",
     "weighted_targets",
     "with_targets",
@@ -36,17 +38,21 @@ __all__ = [
 ]
 
 SUSPECT = 0.5  # probability from which on a label counts as wrong
+WORTH = 0.02  # share of suspects below which leaving them out gains nothing to be seen, and may cost hard examples
 
 
 def weighted_targets(
     source: Source, signals: Signals | None, request: Request, keep: float | None
 ) -> SoftLabels | None:
     """The soft targets of all examples, weighted for this fraction."""
-    if not request.soft or signals is None:
-        return None
+    return targets_for(source, signals, keep or 0.5) if request.soft and signals is not None else None
+
+
+def targets_for(source: Source, signals: Signals, keep: float) -> SoftLabels:
+    """The soft targets that signals hold for a source, with the weight for a fraction."""
     made = soft_targets(signals.take(source.ids))
     classes = len(source.classes) if source.task == "classification" else 0
-    weight = mixing_weight(keep or 0.5, _accuracy(made, source), classes)
+    weight = mixing_weight(keep, _accuracy(made, source), classes)
     return dataclasses.replace(made.with_classes(source.classes), weight=weight)
 
 
@@ -71,7 +77,10 @@ def without_suspects(source: Source, signals: Signals | None, request: Request) 
     They are left out if `auto` chooses, and if enough others remain to choose from.
     """
     flagged = suspects(source, signals)
-    if request.asked != "auto" or request.keep_suspects or flagged is None or not flagged.any():
+    if request.asked != "auto" or request.keep_suspects or flagged is None:
+        return None
+    flagged = flagged & ~request.trusted(source.ids)
+    if not flagged.any():
         return None
     left = source.ids[~flagged]
     enough = request.keep is not None and left.size >= 1.2 * request.keep * len(source)
@@ -79,11 +88,18 @@ def without_suspects(source: Source, signals: Signals | None, request: Request) 
 
 
 def suspects(source: Source, signals: Signals | None) -> NDArray[np.bool_] | None:
-    """Whose labels are likely wrong, by what training revealed; None if that cannot be said."""
+    """Whose labels are likely wrong, by what training revealed; None if that cannot be said.
+
+    A network that ends up predicting the label has learned it, early or late, so such a label is no suspect: on clean
+    data most of the labels learned late are right but hard. Nobody is one if they are few.
+    """
     known = signals is not None and "margins" in signals and "predictions" in signals
     if source.task != "classification" or signals is None or not known:
         return None
-    return label_evidence(signals.take(source.ids)).probability >= SUSPECT
+    seen = signals.take(source.ids)
+    learned = seen.array("predictions", "prune").mean(axis=0).argmax(axis=1) == np.asarray(source.labels)
+    flagged = np.asarray((label_evidence(seen).probability >= SUSPECT) & ~learned)
+    return flagged if flagged.mean() >= WORTH else np.zeros_like(flagged)
 
 
 def all_but_suspects(source: Source, signals: Signals | None) -> Subset | None:

@@ -26,9 +26,10 @@ from ..core.files import atomic
 from ..core.request import requested
 from ..core.run import Run
 from ..core.seeds import drawn_first
-from ..engines import Engine, Job, run_jobs
+from ..engines import Engine, Job, Needs, run_jobs
+from ..models.identity import network_code
 from ..signals.continued_training import NETWORKS, Continuation, checkpoint_file, continue_training
-from ..signals.observation import signals_for
+from ..signals.observation import Entries, Observation, signals_for
 from ..signals.observe import observation_of, observe
 from ..sources.content import content_keys
 from .base_run import DIGESTS, BaseRun
@@ -146,6 +147,7 @@ def continued_signals(arrival: Arrival, request: Request, run: Run, engine: Engi
     asked = requested(observe, source, request.observer, request.recipe, list(request.numbers), want, seed=request.seed)
     what = observation_of(asked, source)
     entries = signals_for(what.want)
+    codes = [entry.code for entry in entries]
     ends = dict(zip(request.numbers, ("", registry.AGAIN), strict=False))
     jobs = []
     for number in request.numbers:
@@ -154,25 +156,23 @@ def continued_signals(arrival: Arrival, request: Request, run: Run, engine: Engi
         if run.path is not None:
             _copy(base.checkpoint(number), checkpoint_file(run.path / NETWORKS, number))
         job = Continuation(
-            source,
             source.take(_trained_on(arrival, request.seed, number)),
             arrival.fresh,
             before.take(arrival.old),
-            what,
-            entries,
             base.checkpoint(number),
             number,
             ends.get(number),
         )
-        key = [source.fingerprint, base.fingerprint, what.settings(), number]
+        key = [source.fingerprint, base.fingerprint, what.settings(), network_code(what.model), codes, number]
         jobs.append(Job(f"observe/seed-{number}", job, key, f"signals/seed-{number}.safetensors"))
-    made = run_jobs(run, engine, _continued, jobs, Signals, "observing what is new")
+    needs, common = Needs.to_train(source, what.model, what.recipe), (source, what, entries)
+    made = run_jobs(run, engine, _continued, jobs, Signals, "observing what is new", shared=common, needs=needs)
     found = Signals.stack(made, {"step": "continue", "base": base.fingerprint, "source": source.provenance})
     return found.take(source.ids)
 
 
-def _continued(job: Continuation) -> Signals:
-    return continue_training(job) if job.new.size else job.before
+def _continued(source: Source, what: Observation, entries: Entries, job: Continuation) -> Signals:
+    return continue_training(source, what, entries, job) if job.new.size else job.before
 
 
 def _trained_on(arrival: Arrival, seed: int, number: int) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from ..artefacts.ledger import STAGES
 from ..core.request import Observations, RunDirectory, Seed, flag, request, whole
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines.local import Where
+from ..engines.named import Where
 from ..evaluation.evaluate import Metric, Repeated, evaluate
 from ..evaluation.test_sets import exams
 from ..explaining.class_relations import relate_run
@@ -28,17 +28,18 @@ from ..sources.openable import Data, MoreData, TestData, test_sets
 from ..training.recipe import How, MatchIterations
 from .base_run import Base
 from .prune import HELD_OUT, chosen_subset
-from .resolved_request import (
+from .prune_parameters import (
     EarlierPlan,
     KeepSuspects,
     MethodName,
     Observer,
     Pairs,
     Recorded,
+    Said,
     Tolerance,
     TrainOn,
-    request_of,
 )
+from .resolved_request import request_of
 
 __all__ = ["Proof", "prune_with_proof"]
 
@@ -75,6 +76,7 @@ def prune_with_proof(
     seeds: Observations = 1,
     veto: Pairs = None,
     keep_suspects: KeepSuspects = False,
+    marks: Said = None,
     repeated: Repeated = False,
     clean: Annotated[bool, flag("Compare also with everything but likely wrong labels.")] = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
@@ -95,7 +97,7 @@ def prune_with_proof(
     Parameters
     ----------
     source, keep, tolerance, method, targets, balance, model, observer, signals, plan, base, recipe, seeds, veto,
-    keep_suspects, validation, seed, out, engine, **parameters
+    keep_suspects, marks, validation, seed, out, engine, **parameters
         As for `prune`.
     test
         Data for the proof, never used to choose anything: a Source, anything that `wn.open` takes, or several by name.
@@ -155,6 +157,8 @@ def prune_with_proof(
         word = str(subset.certificate.get("method", choice.method.name))
         if word == "random":  # evaluate adds arms called random
             word = "one draw" if found.soft is None else "auto"
+        elif word == "everything":  # no smaller size held the tolerance; evaluate adds arms called everything too
+            word = "all kept"
         name = f"{word}@{len(subset) / len(source):.3g}"
         costs = {name: {stage: run.seconds(f"{stage}/") for stage in STAGES}}
         numbers = several("prune", proof_seeds)
@@ -182,7 +186,11 @@ def prune_with_proof(
         report = None
         if run.path is not None:
             gallery = run.step(
-                "gallery", Gallery, lambda: make_gallery(source, found.scores, subset), file="gallery.json"
+                "gallery",
+                Gallery,
+                lambda: make_gallery(source, found.scores, subset),
+                key=[subset.fingerprint, None if found.scores is None else found.scores.fingerprint],
+                file="gallery.json",
             )
             if seen is not None and "lpntk" in seen:
                 _relations(run, source, seen, subset, gallery, seed)
@@ -197,11 +205,13 @@ def _relations(run: Run, source: Source, signals: Signals, subset: Subset, galle
         "relations",
         DatasetExplanation,
         lambda: relate_run(source, signals, subset, gallery, seed),
+        key=[signals.fingerprint, subset.fingerprint],
         file="relations.json",
     )
     run.step(
         "relations-pictures",
         Gallery,
         lambda: make_pictures(source, found.named(), subset),
+        key=[sorted(map(str, found.named())), subset.fingerprint],
         file="relations-pictures.json",
     )

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import time
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ..artefacts import Scores, Signals, Source, Subset, record
-from ..artefacts.soft_labels import SoftLabels
+from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts.selection_order import SelectionOrder
+from ..core.code_digest import coded
 from ..core.request import Observations, RunDirectory, Seed, request
 from ..core.run import Run
+from ..core.work_clock import begin, seconds_since
 from ..engines import Engine, engine_of
-from ..engines.local import Where
+from ..engines.named import Where
 from ..evaluation.evaluate import Metric
-from ..evaluation.tolerance import Search, smallest_within
-from ..models.identity import Model, is_estimator
-from ..scores.score import score as score_signals
+from ..models.identity import Model
 from ..selectors.balance import Balance
 from ..selectors.select import Keep
-from ..signals.observe import observe
-from ..sources.holdout import hold_out
 from ..sources.openable import Data, MoreData
 from ..training.recipe import How, MatchIterations
 from .base_run import Base
@@ -38,28 +30,27 @@ from .candidate import (
     with_targets,
     without_suspects,
 )
-from .continuation import Arrival, KeptTrial, arrival_of, continued_signals, keep_digests, kept_trial, with_changes
-from .resolved_request import (
+from .continuation import KeptTrial, arrival_of, kept_trial, with_changes
+from .found_subset import HELD_OUT, FoundSubset, codes_of, kept_subset
+from .method_inputs import for_selector, observed_signals, scored
+from .prune_parameters import (
     EarlierPlan,
     KeepSuspects,
     MethodName,
     Observer,
     Pairs,
     Recorded,
-    Request,
+    Said,
     Tolerance,
     TrainOn,
-    choose,
-    request_of,
-    wanted_signals,
 )
-from .unlabelled_features import features_said, unlabelled_features
+from .resolved_request import Request, request_of
+from .selector_call import choose, order_of
+from .tolerance_search import searched
+from .unlabelled_features import features_said
 from .veto import Untried, Veto
 
 __all__ = ["HELD_OUT", "FoundSubset", "chosen_subset", "prune"]
-
-UNRELIABLE = 0.3  # below this rank correlation between halves of the seeds, a score says little
-HELD_OUT = 0.2  # share held out if the source has no test or validation set
 
 
 def prune(
@@ -79,6 +70,7 @@ def prune(
     seeds: Observations = 1,
     veto: Pairs = None,
     keep_suspects: KeepSuspects = False,
+    marks: Said = None,
     match_iterations: MatchIterations = 0.0,
     metric: Metric = None,
     validation: MoreData = None,
@@ -101,9 +93,10 @@ def prune(
     keep
         Fraction to keep.
     tolerance
-        Instead of `keep`: how much accuracy (or R2, or `metric`) may be lost on validation data, against training on
-        everything that is not held out. Returns the smallest subset that was shown to stay within it, or everything if
-        none was.
+        Instead of `keep`: how much accuracy (or R2, or `metric`) may be lost against training on everything. Without
+        `validation`, this is measured by 5 rotating folds: subsets of each fraction are found from four fifths of the
+        source and measured on the rest, five times over. Returned is a subset found in the same way from all of it, at
+        the smallest fraction that was shown to stay within the tolerance, or everything if none was.
     method
         A score, a selector or `score+selector`, with parameters in brackets if wanted, such as
         `el2n(epoch=3)+strata(drop=0.1)`; or `auto`.
@@ -141,12 +134,17 @@ def prune(
     keep_suspects
         Whether `auto` may choose examples whose labels are likely wrong (`wn.score("mislabelled")`, from the same
         observation). Otherwise it leaves them out, if enough others remain, and the certificate says how many.
+    marks
+        What a person said about single examples: the `marks.parquet` of `winnow view`, or what `marks=` of `wn.check`
+        takes. Dropped examples and labels confirmed as wrong are left out, corrected labels replace the given ones,
+        and examples to keep are in every subset.
     match_iterations
         How the trainings of the veto are matched, as in `evaluate`.
     metric
         What a tolerance and the veto are about, as in `evaluate`: such as `balanced_accuracy`.
     validation
-        Data to measure a tolerance on. If not given, a fifth of the source is held out and is not in the subset.
+        Data to measure a tolerance on. If not given, every example is measured in turn (see `tolerance`). If examples
+        have times, or a class is too small for five folds, a fifth of the source is held out and is in no subset.
     seed
         Seed of everything random.
     out
@@ -180,32 +178,20 @@ def prune(
         return chosen_subset(asked.source, asked, run, engine_of("prune", engine)).subset
 
 
-@dataclass(frozen=True)
-class FoundSubset:
-    """A subset, and what it was chosen by."""
-
-    subset: Subset
-    scores: Scores | None
-    signals: Signals | None
-    soft: SoftLabels | None  # of all examples, for whatever the subset is compared with
-    draw: Callable[[int], Subset] | None  # other draws by the same method; None if it was found by a search
-    clean: Subset | None = None  # all but the examples whose labels are likely wrong; None if nothing is known of them
-
-
 def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
     """Return the requested subset of a source, with what it was chosen by."""
     if request.tolerance is not None:
-        return _searched(source, request, run, engine)
+        return searched(source, request, run, engine)
     arrival = None
     if request.base is not None:
         arrival = arrival_of(source, request.base, request.base.signals(request.numbers[0]))
     source = source if arrival is None else arrival.source
-    signals = _observe(source, request, run, engine, arrival)
-    scores = _score(signals, request, run)
-    start = time.perf_counter()
+    signals = observed_signals(source, request, run, engine, arrival)
+    scores = scored(signals, request, run)
+    start = begin()
     soft = weighted_targets(source, signals, request, request.keep)
-    making = time.perf_counter() - start
-    given = _given(source, signals, scores)
+    making = seconds_since(start)
+    given = for_selector(source, signals, scores)
     clean = without_suspects(source, signals, request)
     tried: Veto | Untried | KeptTrial | None = None
     if request.pilot is not None:
@@ -227,144 +213,22 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
     def first() -> Subset:
         return made(0) if arrival is None else with_changes(made(0), arrival, run, tried)
 
-    return FoundSubset(_kept(run, first, making), scores, signals, soft, made, all_but_suspects(source, signals))
+    read = [given.fingerprint, getattr(signals, "fingerprint", None), getattr(soft, "fingerprint", None)]
+    subset = kept_subset(run, first, making, [*read, tried is None or tried.holds, codes_of(request)])
+    chosen_by = (signals, given, request) if plain is None else (None, bare(source), plain)
+    _keep_order(run, subset, clean if plain is None else None, *chosen_by)
+    return FoundSubset(subset, scores, signals, soft, made, all_but_suspects(source, signals))
 
 
-def _kept(run: Run, make: Callable[[], Subset], before: float) -> Subset:
-    """The subset as a step of the run; its seconds include those spent on it before, such as on soft targets."""
-    found = run.get("select/subset", Subset)
+def _keep_order(
+    run: Run, subset: Subset, clean: Any, signals: Signals | None, given: Signals | Scores, request: Request
+) -> None:
+    """Store the order that the subset is the beginning of, if the method has one, as a step of the run."""
+    key = coded(order_of, [subset.fingerprint, given.fingerprint])
+    if run.path is None or run.get("select/order", SelectionOrder, key=key) is not None:
+        return
+    start = begin()
+    pool = given if clean is None else given.take(clean)
+    found = order_of(subset, None if signals is None else signals.take(pool.ids), pool, request)
     if found is not None:
-        return found
-    start = time.perf_counter()
-    made = make()
-    return run.put("select/subset", made, before + time.perf_counter() - start, file="subset.parquet")
-
-
-def _searched(source: Source, request: Request, run: Run, engine: Engine) -> FoundSubset:
-    """Search for the smallest subset within the tolerance."""
-    whole, validation, reference = source, request.validation, f"all {len(source)} training examples"
-    if validation is None:
-        source, validation = hold_out(source, HELD_OUT, request.seed, ("train", "validation"))
-        held = f"{len(validation)} of {len(whole)} were held out to measure on"
-        reference = f"the {len(source)} training examples left after {held}"
-    signals = _observe(source, request, run, engine)
-    scores = _score(signals, request, run)
-    given = _given(source, signals, scores)
-    choosing = 0.0
-
-    def timed(keep: float) -> Subset:
-        nonlocal choosing
-        start = time.perf_counter()
-        subset = choose(signals, given, request, keep)
-        soft = weighted_targets(source, signals, request, keep)
-        choosing += time.perf_counter() - start
-        return subset if soft is None else dataclasses.replace(subset, targets=soft)
-
-    assert request.tolerance is not None
-    found = smallest_within(
-        request.tolerance,
-        timed,
-        source,
-        validation,
-        model=request.model,
-        recipe=request.recipe,
-        seed=request.seed,
-        metric=request.metric,
-        reference=reference,
-        run=run,
-        engine=engine,
-    )
-    subset = _kept(run, lambda: _found(whole, found, request), choosing)
-    soft = None if subset.targets is None else weighted_targets(source, signals, request, len(subset) / len(source))
-    return FoundSubset(subset, scores, signals, None if soft is None else _with_labels(soft, whole), None)
-
-
-def _with_labels(soft: SoftLabels, whole: Source) -> SoftLabels:
-    """Soft targets of all examples: the labels themselves where the search held out and nothing was observed."""
-    seen = np.isin(whole.ids, soft.ids)
-    if seen.all() or whole.labels is None:
-        return soft
-    labels = np.asarray(whole.labels)
-    one_hot = whole.task == "classification"
-    rows = np.eye(len(whole.classes))[labels] if one_hot else labels.reshape(len(whole), -1).astype(np.float64)
-    rows[seen] = soft.at(whole.ids[seen])
-    return dataclasses.replace(soft, ids=whole.ids, values=rows, columns=None)
-
-
-def _observe(
-    source: Source, request: Request, run: Run, engine: Engine, arrival: Arrival | None = None
-) -> Signals | None:
-    """Record everything the method needs in one observation; None if it needs nothing."""
-    needs = request.needs
-    if request.signals is not None:
-        return request.signals.take(source.ids)
-    if not needs:
-        return None
-    embedded = None
-    fits = is_estimator(request.observer)
-    if "embeddings" in needs and (source.task == "unlabelled" or fits):
-        model = "raw" if fits else request.observer
-        embedded = run.step(
-            "observe/embeddings",
-            Signals,
-            lambda: unlabelled_features(source, model, request.seed, run),
-            file="signals.safetensors",
-        )
-        needs = needs - {"embeddings"}
-    want = wanted_signals(needs)
-    if not want:
-        return embedded
-    keep_digests(source, run)
-    if arrival is not None and embedded is None:
-        return continued_signals(arrival, request, run, engine)
-    seen = observe(
-        source,
-        request.observer,
-        None if fits else request.recipe,
-        request.numbers,
-        want,
-        keep_networks=not fits,
-        seed=request.seed,
-        out=run,
-        engine=engine,
-    )
-    return seen if embedded is None else embedded.merge(seen)
-
-
-def _score(signals: Signals | None, request: Request, run: Run) -> Scores | None:
-    name = request.plan.score
-    if name is None or signals is None:
-        return None
-    scores = run.step(
-        f"score/{name}",
-        Scores,
-        lambda: score_signals(name, signals, **request.plan.score_parameters),
-        file=f"scores/{name}.parquet",
-    )
-    if scores.reliability is not None and scores.reliability < UNRELIABLE:
-        warnings.warn(
-            f"score {name!r} is unreliable here (rank correlation {scores.reliability:.2f} between halves of the "
-            "seeds); use more seeds or epochs, or another method",
-            stacklevel=4,
-        )
-    return scores
-
-
-def _given(source: Source, signals: Signals | None, scores: Scores | None) -> Signals | Scores:
-    """Return what the selector works on; a method that needs nothing still needs the ids."""
-    if scores is not None:
-        return scores
-    if signals is not None:
-        return signals
-    return bare(source)
-
-
-def _found(whole: Source, found: Search, request: Request) -> Subset:
-    """Return the subset found by a search, or everything, with the measurements as its certificate."""
-    if found.subset is None:
-        return Subset(
-            whole.ids,
-            certificate={"method": "everything", **found.certificate()},
-            provenance=record("prune", dict(request.settings), {"source": whole.provenance}),
-        )
-    return dataclasses.replace(found.subset, certificate={**found.subset.certificate, **found.certificate()})
+        run.put("select/order", found, seconds_since(start), key=key, file="order.parquet")

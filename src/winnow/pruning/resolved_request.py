@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..artefacts import Scores, Signals, Source, Subset
+from ..artefacts import Signals, Source
 from ..artefacts.class_metrics import metric_of
+from ..artefacts.decisions import Decision, decided_source
 from ..artefacts.plan import Plan
 from ..core import registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.parameter_names import argument, of
-from ..core.request import Parameter, VerbRequest, choice, flag, number, whole
-from ..core.seeds import number as number_of
+from ..core.request import VerbRequest
 from ..core.seeds import several
 from ..evaluation.test_sets import exam
-from ..models.identity import describe, is_estimator, resolved
+from ..models.identity import is_estimator
 from ..scores.score import score
 from ..selectors.balance import share_of
 from ..selectors.method_string import MethodParts, parse_method, with_parameters
-from ..selectors.select import select
 from ..sources.openable import opened_like
 from ..training.estimators import check as check_estimator
 from ..training.recipe import Recipe
@@ -33,79 +31,9 @@ from .auto import Chosen, automatic
 from .base_run import BaseRun, check_base
 from .earlier_plan import earlier_differences
 from .rehearsal import made_up_signals
+from .selector_call import choose
 
-__all__ = [
-    "EarlierPlan",
-    "MethodName",
-    "Observer",
-    "Pairs",
-    "Recorded",
-    "Request",
-    "Tolerance",
-    "TrainOn",
-    "choose",
-    "draw_seed",
-    "request_of",
-    "wanted_signals",
-]
-
-TARGETS = ("soft", "labels")
-Tolerance = Annotated[
-    float | None,
-    number("Instead of --keep: how much accuracy may be lost.", low=0, high=1, open_low=True, open_high=True),
-]
-MethodName = Annotated[
-    str, Parameter("A score, a selector or score+selector, with parameters as in el2n(epoch=3); or auto.")
-]
-Observer = Annotated[
-    Any,
-    Parameter(
-        "A cheaper network to observe with, and to try the candidate with; the model itself if not given.",
-        resolved,
-        plain=describe,
-        kind=str | None,
-    ),
-]
-TrainOn = Annotated[
-    str, choice("Soft targets for the subset, only labels, or whichever the method is meant for", ("auto", *TARGETS))
-]
-KeepSuspects = Annotated[bool, flag("Let auto choose examples whose labels are likely wrong too.")]
-Pairs = Annotated[
-    int | None,
-    whole("Pairs of short trainings that try what auto chose; 0 uses it untried.", low=0),
-]
-
-
-def _recorded(name: str, owner: str, value: Any) -> Signals:
-    if not isinstance(value, Signals):
-        raise InputError(
-            f"{of(name, owner)} must be Signals, as wn.observe or a Recorder gives; got {type(value).__name__}."
-        )
-    return value
-
-
-Recorded = Annotated[Signals | None, Parameter("", _recorded, plain=lambda found: found.fingerprint, option=None)]
-
-
-def _read_plan(name: str, owner: str, value: Any) -> Plan:
-    if isinstance(value, Plan):
-        return value
-    if not isinstance(value, str | Path):
-        raise InputError(
-            f"{of(name, owner)} must be a Plan, or a run directory that holds one; got {type(value).__name__}."
-        )
-    return Plan.load(value)
-
-
-EarlierPlan = Annotated[
-    Plan | str | Path | None,
-    Parameter(
-        "Run directory of winnow plan --pilot: its pilot stands in for most pairs that try the candidate.",
-        _read_plan,
-        plain=None,
-        kind=Path | None,
-    ),
-]
+__all__ = ["Request", "request_of", "wanted_signals"]
 
 
 @dataclass(frozen=True)
@@ -136,7 +64,17 @@ class Request:
     seed: int
     parameters: Mapping[str, Any]
     settings: Mapping[str, Any]  # all of this as plain values, for provenance and the run directory
+    said: Mapping[str, Decision] = field(default_factory=dict)  # what a person said, by id as text
     metric: str = "accuracy"  # what a tolerance and the veto are about
+
+    def always(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of these examples a person wants to be in every subset."""
+        return _among(ids, [id for id, one in self.said.items() if one.choice == "keep"])
+
+    def trusted(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whose labels a person said to be right or corrected, or whom to keep in any case."""
+        sure = [id for id, one in self.said.items() if one.choice == "keep" or one.correction or one.verdict]
+        return _among(ids, sure)
 
     @property
     def fits(self) -> bool:
@@ -164,6 +102,10 @@ class Request:
         return wanted_signals(self.needs)
 
 
+def _among(ids: NDArray[Any], names: Sequence[str]) -> NDArray[np.bool_]:
+    return np.isin(ids.astype(np.str_), names) if names else np.zeros(ids.size, dtype=bool)
+
+
 def wanted_signals(needs: Iterable[str]) -> tuple[str, ...]:
     """Names of the signals to observe for these arrays."""
     return tuple(sorted({entry.name for entry in map(registry.signal_of, needs) if entry is not None}))
@@ -171,7 +113,8 @@ def wanted_signals(needs: Iterable[str]) -> tuple[str, ...]:
 
 def request_of(asked: VerbRequest) -> Request:
     """Resolve the method of a request of `prune` or `prune_with_proof`, and rehearse it."""
-    source, keep, tolerance = asked.source, asked.keep, asked.tolerance
+    said: Mapping[str, Decision] = asked.marks or {}
+    source, keep, tolerance = decided_source(asked.source, said, "prune"), asked.keep, asked.tolerance
     if (keep is None) == (tolerance is None):
         either = f"{argument('keep', 'prune')} (a fraction in (0, 1]) and {argument('tolerance', 'prune')}"
         got = "neither" if keep is None else "both"
@@ -207,6 +150,8 @@ def request_of(asked: VerbRequest) -> Request:
         **({} if asked.plan is None else {"plan": fingerprint(asked.plan.entries())}),
     }
     request = Request(
+        source=source,
+        said=said,
         asked=asked.method,
         method=chosen,
         plan=plan,
@@ -247,7 +192,6 @@ def _check_estimators(asked: VerbRequest) -> None:
 
 
 TAKEN = (  # unchanged
-    "source",
     "keep",
     "tolerance",
     "model",
@@ -298,33 +242,3 @@ def _rehearse(source: Source, request: Request) -> None:
     signals = made_up_signals(source, request.recipe.epochs)
     scores = None if request.plan.score is None else score(request.plan.score, signals, **request.plan.score_parameters)
     choose(signals, signals if scores is None else scores, request, request.keep or 0.5)
-
-
-def choose(
-    signals: Signals | None,
-    given: Signals | Scores,
-    request: Request,
-    keep: float | None,
-    draw: int = 0,
-    size: int | None = None,
-) -> Subset:
-    """Run the selector of the request at one fraction; each number of the draw gives another subset, if it draws."""
-    subset = select(
-        request.plan.selector,
-        given,
-        keep=keep,
-        size=size,
-        balance=request.balance,
-        seed=draw_seed(request.seed, draw),
-        signals=signals if isinstance(given, Scores) else None,
-        **request.plan.parameters,
-    )
-    about = {"method": request.method.name, "why": request.method.why, **request.plan.stated()}
-    if request.fits:
-        about["targets"] = "labels, because an estimator is not fitted to soft targets"
-    return dataclasses.replace(subset, certificate={**about, **subset.certificate})
-
-
-def draw_seed(seed: int, draw: int) -> int:
-    """Return the seed of a draw; the first one has the seed of the request."""
-    return seed if draw == 0 else number_of(seed, "draw", draw)

@@ -7,6 +7,7 @@ several seeds beside what is free: everything for the same number of steps, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, cast
@@ -19,16 +20,17 @@ from ..artefacts.class_metrics import metric_of
 from ..artefacts.intervals import Interval, difference, mean
 from ..artefacts.training_result import Result
 from ..core.errors import InputError
+from ..core.files import fingerprint
 from ..core.request import Parameter, RunDirectory, Seed, choice, flag, number, request, whole
 from ..core.run import Run
 from ..core.seeds import number as seed_number
-from ..engines import Engine, Job, run_jobs
-from ..engines.local import Where
-from ..engines.local import describe as describe_engine
+from ..engines import Engine, Job, Needs, run_jobs
+from ..engines.named import Where
+from ..engines.named import describe as describe_engine
 from ..evaluation.retrain import mark
 from ..evaluation.test_sets import exam, trainable
 from ..models import build, choose
-from ..models.identity import Network
+from ..models.identity import Network, network_code
 from ..signals.observe import observe
 from ..signals.soft_targets import soft_targets
 from ..sources.holdout import hold_out
@@ -113,6 +115,12 @@ class _Lesson:
     soft: NDArray[np.float32] | None = None
     soft_weight: float = 0.0
 
+    @property
+    def learned_from(self) -> list[str | float | None]:
+        """What the observer found, for the key of a step that trains with it."""
+        found = (None if rows is None else fingerprint(rows.tobytes()) for rows in (self.out, self.soft))
+        return [*found, self.soft_weight]
+
     def learn(self) -> TrainedNetwork:
         feed = Feed(self.source)
         start, course = (seed_number(self.seed, "train", word) for word in ("init", "training"))
@@ -146,7 +154,7 @@ class _Lesson:
             "soft_weight": self.soft_weight,
             "recipe": self.recipe.settings(),
         }
-        return TrainedNetwork(module, feed.scaling, done.steps, done.seconds, about)
+        return TrainedNetwork(module, feed.scaling, done.steps, about, done.seconds)
 
 
 def train(
@@ -237,7 +245,8 @@ def train(
         )
         lesson = _observed(lesson, asked, run, runner, full)
         loader = cast("type[TrainedNetwork]", _Loader(lesson.model))
-        network = run.step("train/network", loader, lesson.learn, file="weights.safetensors")
+        read = [network_code(lesson.model), lesson.learned_from]
+        network = run.step("train/network", loader, lesson.learn, key=read, file="weights.safetensors")
         accuracy = None if exam_set is None else _accuracy(network, exam_set)
         arms, gains = _compared(lesson, full, asked.proof_seeds, run, runner) if asked.proof else ({}, {})
     left = 0 if lesson.out is None else int(lesson.out.sum())
@@ -281,13 +290,14 @@ def _accuracy(network: TrainedNetwork, test: Source) -> float:
     return mark(predict(network.module, feed, Recipe()).astype(np.float64), feed).value
 
 
-def _retrained(lesson: _Lesson) -> Result:
+def _retrained(ways: Mapping[str, _Lesson], job: tuple[str, int]) -> Result:
     """Train one arm of the proof with one seed, and measure it."""
+    lesson = replace(ways[job[0]], seed=job[1])
     network = lesson.learn()
     assert lesson.test is not None
     feed = Feed(lesson.test, network.scaling)
     found = mark(predict(network.module, feed, lesson.recipe).astype(np.float64), feed)
-    return Result(network.steps, network.seconds, (found,))
+    return Result(network.steps, (found,), network.seconds)
 
 
 def _compared(
@@ -300,14 +310,15 @@ def _compared(
     jobs = [
         Job(
             f"proof/{arm.replace(' ', '-').replace(',', '')}/seed-{index}",
-            replace(way, seed=number),
-            describe_engine(engine),
+            (arm, number),
+            [describe_engine(engine), network_code(lesson.model), lesson.learned_from],
             f"proof/{arm.replace(' ', '-').replace(',', '')}/seed-{index}.json",
         )
         for arm, way in ways.items()
         for index, number in enumerate(numbers)
     ]
-    done = run_jobs(run, engine, _retrained, jobs, Result, "proving")
+    needs = Needs.to_train(lesson.source, lesson.model, lesson.recipe)
+    done = run_jobs(run, engine, _retrained, jobs, Result, "proving", shared=(ways,), needs=needs)
     found = {arm: done[place * seeds : (place + 1) * seeds] for place, arm in enumerate(ways)}
     values = {arm: np.array([one.marks[0].value for one in results]) for arm, results in found.items()}
     arms = {

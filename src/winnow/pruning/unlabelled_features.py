@@ -20,8 +20,9 @@ from ..methods.relabel.acceleration import RECIPE, accelerate
 from ..models import FineTune, Frozen, build
 from ..models.representation import Representation
 from ..signals.embed import embed
+from ..training import Recipe
 
-__all__ = ["METHOD", "STEPS", "features_said", "unlabelled_features"]
+__all__ = ["METHOD", "STEPS", "Shrunk", "features_said", "network_without_labels", "unlabelled_features"]
 
 METHOD = "vicreg"  # it needs neither negatives nor a second network, and does not collapse on small data
 STEPS = 300
@@ -60,15 +61,15 @@ def unlabelled_features(source: Source, network: Any, seed: int, run: Run) -> Si
     run
         Where finished work is kept: a training that was stopped continues.
     """
-    if not isinstance(network, str) or network != "auto":
+    if not _chosen_here(network):
         made = embed(source, network, seed=seed)
         return _with(made, f"{_called(network)}: {_taken(made)}")
-    if source.kind != "image":
+    planned = network_without_labels(source, network)
+    if planned is None:
         what = "hashed tf-idf of words and letter sequences" if source.kind == "text" else "the columns, scaled"
         return _with(embed(source, seed=seed), what)
+    backbone, recipe = planned
     try:
-        recipe = dataclasses.replace(RECIPE, batch=min(RECIPE.batch, len(source)))
-        backbone = Shrunk(source.shape[0], min(SIDE, *source.shape[1:]))
         trained = accelerate(METHOD, source, recipe=recipe, backbone=backbone, steps=STEPS, seed=seed, out=run)
     except MissingDependencyError:
         return _with(
@@ -84,10 +85,30 @@ def unlabelled_features(source: Source, network: Any, seed: int, run: Run) -> Si
     )
 
 
+def network_without_labels(source: Source, network: Any) -> tuple[Shrunk, Recipe] | None:
+    """Return the network that is trained on examples without labels, and how; None if none is.
+
+    Parameters
+    ----------
+    source
+        The examples.
+    network
+        The network that was asked for, or `auto`.
+    """
+    if source.task != "unlabelled" or source.kind != "image" or not _chosen_here(network):
+        return None
+    recipe = dataclasses.replace(RECIPE, batch=min(RECIPE.batch, len(source)))
+    return Shrunk(source.shape[0], min(SIDE, *source.shape[1:])), recipe
+
+
 def features_said(signals: Signals | None) -> dict[str, str]:
     """Return what a certificate says about features; nothing if the examples have labels."""
     said = None if signals is None else signals.provenance.get("features")
     return {} if said is None else {"features": str(said)}
+
+
+def _chosen_here(network: Any) -> bool:
+    return isinstance(network, str) and network == "auto"
 
 
 def _with(signals: Signals, features: str) -> Signals:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from ..artefacts.issues import Issues
 from ..artefacts.issues_text import NAMES
 from .metric_units import name_for_axis
 from .palette import LIGHT
-from .svg import WIDTH, drawing
+from .svg import WIDTH, add_cell, blank, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["MOST_CLASSES", "confusion_square", "drawn_classes", "kinds_bars"]
 
@@ -33,7 +34,7 @@ def kinds_bars(issues: Issues) -> Figure:
     counts = issues.counts()
     names = [NAMES[kind][1].split(" (")[0] for kind in counts]
     with drawing():
-        figure = Figure(figsize=(WIDTH, 0.6 + 0.34 * len(counts)), layout="constrained")
+        figure = blank(0.6 + 0.34 * len(counts))
         axes = figure.add_subplot()
         places = np.arange(len(counts))
         # few of one kind and thousands of another are both to be seen
@@ -76,7 +77,7 @@ def confusion_square(issues: Issues) -> Figure:
     largest = float(wrong.max()) or 1.0
     side = max(0.16, 0.36 - 0.01 * len(shown)) * len(shown)
     with drawing():
-        figure = Figure(figsize=(WIDTH, min(WIDTH, 1.5 + side)), layout="constrained")
+        figure = blank(min(WIDTH, 1.5 + side))
         axes = figure.add_subplot()
         for row in range(len(shown)):
             for column in range(len(shown)):
@@ -99,7 +100,7 @@ def _cell(axes: Any, row: int, column: int, part: NDArray[np.float64], largest: 
     """One cell. The diagonal is grey: right labels would outshine all others."""
     value, own = float(part[row, column]), row == column
     colour, alpha = (LIGHT["dropped"], 0.35) if own else (LIGHT["m2"], DARKEST * value / largest)
-    axes.add_patch(Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, facecolor=colour, edgecolor="none", alpha=alpha))
+    add_cell(axes, row, column, colour, alpha)
     if len(part) <= NUMBERED and (own or value >= 0.0005):
         text = f"{value * 100:.1f}" if value < 0.0995 else f"{value * 100:.0f}"
         axes.annotate(text, (column, row), ha="center", va="center", fontsize=7.5)

@@ -54,6 +54,7 @@ TEXTS = {
         "is none",
     ),
     "leak": ("Leaks", "Training examples beside the same example in the test set.", "is a leak", "is none"),
+    "dropped": ("Dropped", "Marked by a person to be left out.", "leave it out", "keep it"),
     "outlier": ("Outliers", "Far from all others. They stay in the data.", "does not belong", "belongs"),
     "value": ("Corrupt or impossible values", "Cannot be right as they are.", "is broken", "is fine"),
     "class": ("Classes", "Classes that are confused, or too small to learn.", "", ""),

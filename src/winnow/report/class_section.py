@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..artefacts import Interval, Scores, Study, mean
 from .metric_units import Units, name_for_axis
 from .palette import LIGHT
 from .saved_run import SavedRun
-from .svg import WIDTH, drawing, to_svg
+from .svg import blank, drawing, to_svg
 from .table_cells import cell, gap_cell, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["class_section", "per_class"]
 
@@ -129,7 +131,7 @@ def per_class(
     share = {name: (held, total) for name, held, total in counts}
     shown = bool(share) and all(name in share for name in names)
     with drawing():
-        figure = Figure(figsize=(WIDTH, 0.9 + 0.21 * len(order)), layout="constrained")
+        figure = blank(0.9 + 0.21 * len(order))
         grid = figure.add_gridspec(1, 2, width_ratios=(2.4, 1)) if shown else figure.add_gridspec(1, 1)
         axes = figure.add_subplot(grid[0, 0])
         y = np.arange(len(order))[::-1]

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..artefacts import Interval, Study
 from ..artefacts.free_alternatives import is_random
@@ -23,7 +22,10 @@ from .metric_units import Units, method_of, name_for_axis
 from .palette import LIGHT, RANDOM, method_style, name_at, spread
 from .score_histogram import score_histogram
 from .sentences import relabelling, searching
-from .svg import WIDTH, drawing, to_svg
+from .svg import blank, drawing, to_svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "accuracy_against_fraction",
@@ -49,7 +51,7 @@ def accuracy_against_fraction(study: Study, test: str | None = None) -> Figure:
     units = Units.of(study)
     groups = _methods(study, test)
     with drawing():
-        figure = Figure(figsize=(WIDTH, 3.2 if len(groups) <= 3 else 4.2), layout="constrained")
+        figure = blank(3.2 if len(groups) <= 3 else 4.2)
         axes = figure.add_subplot()
         full = study.full
         if full is not None and study.of(full.name, test):
@@ -105,7 +107,7 @@ def arms_side_by_side(study: Study, test: str | None = None) -> Figure:
     arms = [arm for arms in _methods(study, test).values() for arm in arms]
     arms.sort(key=lambda arm: study.interval(arm.name, test).centre)
     with drawing():
-        figure = Figure(figsize=(WIDTH, 0.9 + 0.32 * len(arms)), layout="constrained")
+        figure = blank(0.9 + 0.32 * len(arms))
         axes = figure.add_subplot()
         if full is not None and study.of(full.name, test):
             got = study.interval(full.name, test)
@@ -142,6 +144,8 @@ def _free_name(study: Study, arm: Arm) -> str:
     soft = " + soft" if arm.soft else ""
     if arm.repeated:
         return f"repeated random{soft}"
+    if arm.dynamic:
+        return f"dynamic sampling{soft}"
     if arm.same_steps is not None:
         return f"everything{soft or ', same steps'}"
     return f"random{soft}" if is_random(study, arm.name) else method_of(arm.name)
@@ -257,7 +261,7 @@ def ledger_bar(rows: Iterable[Mapping[str, Any]]) -> Figure:
     if full:
         bars.insert(0, ("full data", [*[0.0] * (len(parts) - 1), full]))
     with drawing():
-        figure = Figure(figsize=(WIDTH, 0.95 + 0.3 * len(bars)), layout="constrained")
+        figure = blank(0.95 + 0.3 * len(bars))
         axes = figure.add_subplot()
         y = np.arange(len(bars))[::-1]
         start = np.zeros(len(bars))

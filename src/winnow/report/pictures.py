@@ -17,7 +17,7 @@ from ..artefacts.label_sets import label_words
 from ..core import checks
 from ..core.seeds import stream
 
-__all__ = ["LARGEST_SIDE", "MOST_COLUMNS", "make_gallery", "make_pictures"]
+__all__ = ["LARGEST_SIDE", "MOST_COLUMNS", "cell_text", "make_gallery", "make_pictures", "picture"]
 
 
 LARGEST_SIDE = 96
@@ -186,14 +186,14 @@ def _drawing(source: Source, item: Any) -> dict[str, Any]:
     if source.kind == "image":
         return _picture(item)
     if source.raw is not None:
-        return {"row": tuple(_cell(value) for value in item)}
+        return {"row": tuple(cell_text(value) for value in item)}
     if source.kind == "table":
         values = item.reshape(-1)[:MOST_COLUMNS].tolist()
         return {"row": tuple(_number(value) for value in values)}
     return {"facts": _facts(item)}
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A raw cell as text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _number(value)
@@ -223,6 +223,18 @@ def _picture(item: NDArray[Any]) -> dict[str, Any]:
     """A C x H x W image as PNG: unchanged if tiny, smaller and with fewer colours if large."""
     from PIL import Image
 
+    image = picture(item, LARGEST_SIDE)
+    if image.mode == "RGB" and max(image.size) > LARGEST_SIDE // 2:
+        image = image.quantize(colors=256, method=Image.Quantize.MEDIANCUT)  # a third of the bytes
+    target = io.BytesIO()
+    image.save(target, format="PNG", optimize=True)
+    return {"png": base64.b64encode(target.getvalue()).decode(), "width": image.width, "height": image.height}
+
+
+def picture(item: NDArray[Any], side: int) -> Any:
+    """A C x H x W array of bytes as an image of at most `side` pixels, for PIL."""
+    from PIL import Image
+
     channels = item.shape[0]
     if channels == 3:
         image = Image.fromarray(np.ascontiguousarray(item.transpose(1, 2, 0)))
@@ -232,9 +244,5 @@ def _picture(item: NDArray[Any]) -> dict[str, Any]:
         image.paste(clear, mask=clear.getchannel("A"))
     else:  # grey, or channels that are not colours: the first one
         image = Image.fromarray(np.ascontiguousarray(item[0]))
-    image.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
-    if image.mode == "RGB" and max(image.size) > LARGEST_SIDE // 2:
-        image = image.quantize(colors=256, method=Image.Quantize.MEDIANCUT)  # a third of the bytes
-    target = io.BytesIO()
-    image.save(target, format="PNG", optimize=True)
-    return {"png": base64.b64encode(target.getvalue()).decode(), "width": image.width, "height": image.height}
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
+    return image

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..core.files import atomic
 from .palette import LIGHT
-from .svg import WIDTH, drawing
+from .svg import WIDTH, blank, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_plan", "plan_figure"]
 
@@ -60,7 +62,7 @@ def plan_figure(about: Mapping[str, Any]) -> Figure:
         The plan's values.
     """
     with drawing():
-        figure = Figure(figsize=(1.6 * WIDTH, 3.4), layout="constrained")
+        figure = blank(3.4, 1.6 * WIDTH)
         left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
         _forecast(left, about)
         _pilot(right, about)

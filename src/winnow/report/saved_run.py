@@ -12,6 +12,8 @@ from ..artefacts.explanation import DatasetExplanation
 from ..artefacts.gallery import Gallery
 from ..core.errors import NotFoundError, StoreError
 from ..core.files import read_json
+from ..core.run import read_record
+from ..core.stored_runs import whole
 
 __all__ = ["SavedRun", "read_run"]
 
@@ -74,11 +76,11 @@ def read_run(run_dir: str | Path) -> SavedRun:
         )
     settings = read_json(about).get("settings", {}) if about.exists() else {}
     gallery = _held(where / "gallery.json", Gallery)
-    scores = [Scores.load(path) for path in sorted((where / "scores").glob("*.parquet"))]
+    scores = [Scores.load(whole(path)) for path in sorted((where / "scores").glob("*.parquet"))]
     main = gallery.score if gallery is not None else None
     return SavedRun(
-        study=Study.load(study_at) if studied else None,
-        subset=Subset.load(subset_path) if subset_path.exists() else None,
+        study=Study.load(whole(study_at)) if studied else None,
+        subset=Subset.load(whole(subset_path)) if subset_path.exists() else None,
         subset_path=subset_path,
         scores=tuple(sorted(scores, key=lambda score: score.name != main)),
         gallery=gallery,
@@ -90,11 +92,10 @@ def read_run(run_dir: str | Path) -> SavedRun:
 
 
 def _held(path: Path, kind: type[A]) -> A | None:
-    return kind.load(path) if path.exists() else None
+    return kind.load(whole(path)) if path.exists() else None
 
 
 def _steps(where: Path) -> dict[str, float]:
-    found = {
-        path.relative_to(where).with_suffix("").as_posix(): read_json(path) for path in sorted(where.rglob("*.json"))
-    }
-    return {name: float(record.get("seconds", 0.0)) for name, record in found.items()}
+    found = {path.relative_to(where).with_suffix("").as_posix(): path for path in sorted(where.rglob("*.json"))}
+    records = {name: read_record(path) for name, path in found.items()}
+    return {name: float(record["seconds"]) for name, record in records.items() if record is not None}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Subset
 from .metric_units import name_for_axis
 from .palette import LIGHT
-from .svg import WIDTH, drawing
+from .svg import blank, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["score_histogram"]
 
@@ -32,7 +36,7 @@ def score_histogram(scores: Scores, subset: Subset | None = None) -> Figure:
     held, _ = np.histogram(values[kept], edges)
     left, _ = np.histogram(values[~kept], edges)
     with drawing():
-        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        figure = blank(2.6)
         axes = figure.add_subplot()
         width, gap = np.diff(edges), 0.92
         axes.bar(

@@ -54,7 +54,7 @@ def versus_full(study: Study, arm: str, test: str | None = None) -> Interval | N
 def versus_same_steps(study: Study, arm: str, test: str | None = None) -> Interval | None:
     """Paired difference between an arm and everything for the same number of steps, on labels, if both were run."""
     about = study.arm(arm)
-    same = [one for one in study.arms if one.same_steps == about.size and not one.soft and not one.repeated]
+    same = [one for one in study.arms if one.same_steps == about.size and one.in_plain_passes]
     names = [one.name for one in same if one.name != arm]
     return _versus(study, arm, names[0] if names and about.kind in ("random", "subset") else None, test)
 

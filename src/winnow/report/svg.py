@@ -20,7 +20,7 @@ from .palette import LIGHT
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["WIDTH", "drawing", "to_svg"]
+__all__ = ["WIDTH", "add_cell", "blank", "drawing", "to_svg"]
 
 WIDTH = 5.0  # inches; legible when the page is as narrow as a phone
 
@@ -77,6 +77,20 @@ def drawing(**more: Any) -> Iterator[None]:
         # The font used for measuring may lack some letters; the reader's browser has them.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
+
+
+def blank(height: float, width: float = WIDTH) -> Figure:
+    """A figure of that size in inches, with nothing on it yet; matplotlib is imported here and not before."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def add_cell(axes: Any, row: int, column: int, colour: str, alpha: float) -> None:
+    """Add one square of a matrix to the axes, of which rows and columns are one unit apart."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, facecolor=colour, edgecolor="none", alpha=alpha))
 
 
 def to_svg(figure: Figure, title: str, prefix: str) -> str:

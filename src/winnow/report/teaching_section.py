@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from ..artefacts.explanation import ClassPair, DatasetExplanation, LabelError, Partner, Standing
 from ..artefacts.explanation_text import caution, sampled
@@ -15,10 +13,13 @@ from ..artefacts.gallery import Example, Gallery
 from ..core.units import GAP, MINUS
 from .metric_units import name_for_axis
 from .palette import LIGHT
-from .svg import WIDTH, drawing, to_svg
+from .svg import WIDTH, add_cell, blank, drawing, to_svg
 from .table_cells import cell, table
 
-__all__ = ["MOST", "case", "drawn_classes", "pictured", "relations_square", "teaching_section"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST", "case", "drawn_classes", "picture_of", "pictured", "relations_square", "teaching_section"]
 
 MOST_ROWS = 60  # class pairs in the page; the JSON file has more
 MOST = 20  # classes drawn
@@ -72,14 +73,14 @@ def case(
 
     def near(partner: Partner) -> dict[str, Any]:
         return {
-            "example": _picture(partner.id, partner.label, drawn),
+            "example": picture_of(partner.id, partner.label, drawn),
             "projection": f"{partner.projection:.2f}".replace("-", MINUS),
             "cosine": f"{partner.cosine:.2f}".replace("-", MINUS),
             "strong": abs(partner.projection) >= threshold,
         }
 
     return {
-        "example": _picture(about.id, about.label, drawn),
+        "example": picture_of(about.id, about.label, drawn),
         "same_way": [near(one) for one in about.same_way],
         "against": [near(one) for one in about.against],
         "interchangeable": f"{about.interchangeable:,}",
@@ -88,11 +89,14 @@ def case(
         "score": None if error is None else f"{error.score:.3f}",
         "bound": None if error is None else f"{error.bound:.3f}",
         "suggested": None if error is None else error.suggested,
-        "witness": None if error is None or error.witness is None else _picture(error.witness, error.suggested, drawn),
+        "witness": None
+        if error is None or error.witness is None
+        else picture_of(error.witness, error.suggested, drawn),
     }
 
 
-def _picture(id: Any, label: str, drawn: Mapping[str, Example]) -> Example:
+def picture_of(id: Any, label: str | None, drawn: Mapping[str, Example]) -> Example:
+    """The picture of an example; its id and label alone if none was drawn."""
     return drawn.get(str(id)) or Example(str(id), label, None, True)
 
 
@@ -142,7 +146,7 @@ def relations_square(about: DatasetExplanation) -> Figure:
     largest = max((abs(value) for value in known.values()), default=0.0) or 1.0
     side = max(0.16, 0.36 - 0.01 * len(names)) * len(names)
     with drawing():
-        figure = Figure(figsize=(WIDTH, min(WIDTH, 1.3 + side)), layout="constrained")
+        figure = blank(min(WIDTH, 1.3 + side))
         axes = figure.add_subplot()
         for row, one in enumerate(names):
             for column, other in enumerate(names):
@@ -150,12 +154,7 @@ def relations_square(about: DatasetExplanation) -> Figure:
                 if value is None:
                     continue
                 colour = LIGHT["m1"] if value >= 0 else LIGHT["m2"]
-                corner = (column - 0.48, row - 0.48)
-                axes.add_patch(
-                    Rectangle(
-                        corner, 0.96, 0.96, facecolor=colour, edgecolor="none", alpha=DARKEST * abs(value) / largest
-                    )
-                )
+                add_cell(axes, row, column, colour, DARKEST * abs(value) / largest)
                 if len(names) <= NUMBERED:
                     axes.annotate(_short(value), (column, row), ha="center", va="center", fontsize=7.5)
         _label(axes, names)

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import atomic
 from .palette import LIGHT, RANDOM, method_style, name_at, spread
-from .svg import WIDTH, drawing
+from .svg import blank, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Line", "PointMarks", "draw_rows", "draw_theory", "file_format", "theory_figure"]
 
@@ -136,7 +137,7 @@ def theory_figure(
     if not styled:
         raise InputError("lines of theory_figure must hold at least one curve; got none.")
     with drawing():
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        figure = blank(HEIGHT)
         axes = figure.add_subplot()
         axes.set_xscale("log")
         axes.set_yscale("log", nonpositive="clip")
@@ -181,6 +182,8 @@ def _draw(axes: Any, line: Line, style: dict[str, Any]) -> tuple[float, float]:
 
 def _ticks(axis: Any) -> None:
     """Plain numbers as tick labels, at 1, 2 and 5 if the axis is short."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
     low, high = axis.get_view_interval()
     short = np.log10(high / low) < 3
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,), numticks=12))

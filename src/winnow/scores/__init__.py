@@ -13,10 +13,13 @@ from .aum import aum
 from .class_prototype import class_prototype
 from .confidence import confidence
 from .contradiction import contradiction
+from .dichotomous import dichotomous
 from .difficulty import difficulty
+from .disagreement import disagreement
 from .dual import dual
 from .dynamic_uncertainty import dynamic_uncertainty
 from .el2n import el2n
+from .ensemble_influence import ensemble_influence
 from .entropy import entropy
 from .forgetting import forgetting
 from .grand import grand
@@ -26,6 +29,7 @@ from .interchangeability import interchangeability
 from .loss_influence import loss_influence
 from .margin import margin
 from .memorization import memorization
+from .mislabelled import mislabelled
 from .prototype import prototype
 from .random import random
 from .tdds import tdds
@@ -37,10 +41,13 @@ __all__ = [
     "class_prototype",
     "confidence",
     "contradiction",
+    "dichotomous",
     "difficulty",
+    "disagreement",
     "dual",
     "dynamic_uncertainty",
     "el2n",
+    "ensemble_influence",
     "entropy",
     "forgetting",
     "grand",
@@ -50,6 +57,7 @@ __all__ = [
     "loss_influence",
     "margin",
     "memorization",
+    "mislabelled",
     "prototype",
     "random",
     "tdds",

@@ -7,13 +7,14 @@ recorded, or computes them from logits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..artefacts.labelled_logits import log_softmax
+from ..artefacts.signals import LOGITS
 from ..core import checks
 from ..core.errors import InputError
 
@@ -24,6 +25,7 @@ __all__ = [
     "log_softmax",
     "logits_mean",
     "mean_true_probability",
+    "parts_of",
     "resolve_epoch",
     "rows_within",
     "seed_mean",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+EXAMPLES = 1 << 16  # worked on at a time, all epochs together
 
 
 def softmax(logits: NDArray[np.floating]) -> Floats:
@@ -72,16 +75,30 @@ def logits_mean(signals: Signals, row: int, function: Callable[[NDArray[np.float
     """Mean over seeds of a function of the logits after the epoch in that row."""
     total = np.zeros(len(signals))
     for seed in range(signals.logits.shape[0]):
-        total += function(signals.logits[seed, row])
+        for part in parts_of(signals.logits[seed, row]):
+            total[part] += function(signals.logits[seed, row, part])
     return total / len(signals.logits)
 
 
-def mean_true_probability(signals: Signals, rows: int) -> Floats:
-    """Mean over seeds and the first `rows` recorded epochs of the probability of the true class."""
+def parts_of(logits: NDArray[np.floating]) -> Iterator[slice]:
+    """Rows to work on at a time, so that float64 copies of logits stay small."""
+    rows = max(1, LOGITS // logits.shape[-1])
+    for start in range(0, len(logits), rows):
+        yield slice(start, start + rows)
+
+
+def mean_true_probability(signals: Signals, rows: int, start: int = 0, stop: int | None = None) -> Floats:
+    """Mean over seeds and the first `rows` recorded epochs of the probability of the true class.
+
+    Of all examples, or of those at the positions from `start` to `stop`.
+    """
     seeds = trainings(signals, "probabilities")
-    total = np.zeros(len(signals))
+    end = len(signals) if stop is None else stop
+    total = np.zeros(end - start)
     for seed in range(seeds):
-        total += _chances(signals, seed, rows).mean(axis=0)
+        for first in range(start, end, EXAMPLES):
+            part = slice(first, min(first + EXAMPLES, end))
+            total[part.start - start : part.stop - start] += _chances(signals, seed, rows, part).mean(axis=0)
     return total / seeds
 
 
@@ -94,15 +111,22 @@ def window_mean(
     seeds = trainings(signals, "probabilities")
     total = np.zeros(len(signals))
     for seed in range(seeds):
-        chances = _chances(signals, seed, rows)
-        for start in range(rows - length + 1):
-            total += function(chances[start : start + length])
+        for part in _parts(len(signals)):
+            chances = _chances(signals, seed, rows, part)
+            for start in range(rows - length + 1):
+                total[part] += function(chances[start : start + length])
     return total / (seeds * (rows - length + 1))
 
 
-def _chances(signals: Signals, seed: int, rows: int) -> Floats:
-    """Probability of the true class in the first recorded epochs of one seed: rows x n."""
-    return np.array([signals.after_epoch("probabilities", seed, row) for row in range(rows)], dtype=np.float64)
+def _parts(n: int) -> Iterator[slice]:
+    for start in range(0, n, EXAMPLES):
+        yield slice(start, start + EXAMPLES)
+
+
+def _chances(signals: Signals, seed: int, rows: int, part: slice) -> Floats:
+    """Probability of the true class of some examples in the first recorded epochs of one seed: rows x examples."""
+    found = [signals.after_epoch("probabilities", seed, row, part) for row in range(rows)]
+    return np.array(found, dtype=np.float64)
 
 
 def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
@@ -112,9 +136,9 @@ def resolve_epoch(signals: Signals, epoch: int | str, owner: str) -> int:
     recording stopped before that. Without a plan, the last recorded epoch counts as the end of training.
     """
     recorded = signals.epochs
-    if epoch == "last":
+    if isinstance(epoch, str) and epoch == "last":  # an array is compared item by item
         return recorded[-1]
-    if epoch == "early":
+    if isinstance(epoch, str) and epoch == "early":
         wanted = 0.1 * (signals.planned_epochs or recorded[-1])
         return next((number for number in recorded if number >= wanted - 1e-9), recorded[-1])
     if isinstance(epoch, str):

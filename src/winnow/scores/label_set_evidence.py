@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
-from .mislabelled import NEIGHBOURS, label_evidence
+from .mislabelled import NEIGHBOURS, head_votes, label_evidence, neighbour_votes
+from .ridge_head import ridge_head
 
 __all__ = ["LabelSetEvidence", "label_set_evidence"]
 
@@ -51,10 +52,17 @@ class LabelSetEvidence:
 def label_set_evidence(signals: Signals) -> LabelSetEvidence:
     """Return what is known about each label; `signals` needs `predictions` or `oof`."""
     labels = np.asarray(signals.labels, dtype=np.uint8)
-    near = _neighbours(signals) if "oof" in signals and "embeddings" in signals else None
+    rows = signals.embeddings.reshape(len(signals), -1) if "oof" in signals and "embeddings" in signals else None
+    near = None if rows is None else _neighbours(signals)
+    said = None if rows is None else ridge_head(rows, signals.ids, labels.astype(np.float64)).predictions
     wrong, chances = np.zeros(labels.shape), labels.astype(np.float64)
     for label in np.flatnonzero(np.ptp(labels, axis=0)):  # one that all have, or none, has nothing to be told by
-        found = label_evidence(_as_two_classes(signals, int(label)), near)
+        two = _as_two_classes(signals, int(label))
+        beside: list[Floats] = []
+        if near is not None and said is not None:
+            head = head_votes(np.stack([1 - said[:, label], said[:, label]], axis=1))
+            beside = [neighbour_votes(two, np.asarray(two.labels), 2, near), head]
+        found = label_evidence(two, beside)
         wrong[:, label], chances[:, label] = found.probability, found.classes[:, 1]
     return LabelSetEvidence(wrong, chances, labels, "oof" in signals)
 

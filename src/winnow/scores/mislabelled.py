@@ -3,22 +3,28 @@
 Two kinds of evidence are joined, because each sees what the other misses:
 
 - **What others say.** q, the class probabilities of an example by those that do not know its label: networks of other
-  folds (`oof`) and the labels of its nearest neighbours (`embeddings`), joined by the weights with which they predict
-  the given labels best. m = log max over k != y of q_k - log q_y, y the given label.
+  folds (`oof`), the labels of its nearest neighbours (`embeddings`) and a head on the embeddings that was fitted
+  without it (`ridge_head`), joined by the weights with which they predict the given labels best.
+  m = log max over k != y of q_k - log q_y, y the given label.
 - **How hard it is to learn.** a, minus the mean margin of the label over training (AUM). Networks learn wrong labels
   late and by heart.
 
 Without `oof`, q is the mean prediction of the training itself. With s the standard deviation over all examples,
 
-    P(wrong) = sigmoid(SLOPE (m / s_m + a / s_a) + c),
+    P(wrong) = sigmoid(SLOPE b (WEIGHT m / s_m + a / s_a) + c),
 
-and c is such that the mean of P is the estimated share of wrong labels (`wrong_share`). SLOPE was chosen on development
-data with planted errors, uniform, by pairs of classes and like those of people (`studies/checking`). Where wrong labels
-look right to every network, they are not found, and the share is too low.
+b is the slope of these data (`evidence_slope`), and c is such that the mean of P is the estimated share of wrong labels
+(`wrong_share`). SLOPE and WEIGHT were chosen on development data with planted errors, uniform, by pairs of classes and
+like those of people (`studies/checking`). Where wrong labels look right to every network, they are not found, and the
+share is too low.
+
+The class to suggest is the likeliest other one by q times the mean prediction of the networks that were trained on the
+example: these know its wrong label, but rank the other classes better, because there are more of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +35,8 @@ from ..core import registry
 from ..core.seeds import drawn_first
 from .arithmetic import labels_of
 from .aum import aum
+from .evidence_slope import evidence_slope
+from .ridge_head import RidgeHead, ridge_head
 from .wrong_share import ahead, sigmoid, wrong_share
 
 __all__ = [
@@ -36,6 +44,7 @@ __all__ = [
     "against_label",
     "at_share",
     "class_probabilities",
+    "head_votes",
     "label_evidence",
     "mislabelled",
     "neighbour_votes",
@@ -43,7 +52,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-SLOPE = {True: 1.25, False: 1.5}  # out of fold, and otherwise
+SLOPE = {True: 1.0, False: 1.5}  # out of fold, and otherwise
+WEIGHT = {True: 1.5, False: 1.0}  # of what others say
+STEEP = 4.0  # how probabilities follow from the predictions of the head: softmax of so many times these
 NEIGHBOURS = 10
 FITTED = 50_000  # examples that the weights of q are fitted on, at most
 
@@ -64,6 +75,10 @@ class LabelEvidence:
         Whether the networks behind it were not trained on the example.
     labels
         The given class numbers.
+    learned
+        Mean prediction of the networks that were trained on the example, if there are any besides `classes`.
+    head
+        The head on the embeddings that `classes` heard, if there is one.
     """
 
     probability: Floats
@@ -71,6 +86,8 @@ class LabelEvidence:
     share: float
     out_of_fold: bool
     labels: NDArray[np.int64]
+    learned: Floats | None = None
+    head: RidgeHead | None = None
 
     @property
     def suggestion(self) -> NDArray[np.int64]:
@@ -93,9 +110,9 @@ class LabelEvidence:
 
     @property
     def _others(self) -> Floats:
-        rest = self.classes.copy()
+        rest = self.classes * (1.0 if self.learned is None else np.maximum(self.learned, 1e-4))
         rest[np.arange(len(rest)), self.labels] = 0.0
-        return rest
+        return np.asarray(rest)
 
 
 @registry.score(
@@ -108,7 +125,7 @@ class LabelEvidence:
 def mislabelled(signals: Signals) -> NDArray[np.float64]:
     """Probability that the label is wrong; with several labels per example, that any of them is.
 
-    From out-of-fold predictions (`oof`) and the nearest neighbours (`embeddings`) where the signals hold them, and from
+    From out-of-fold predictions (`oof`), neighbours and a head on `embeddings`, where the signals hold them, and from
     the dynamics of training. Unlike other scores, more of it means worse to keep.
 
     Parameters
@@ -123,35 +140,41 @@ def mislabelled(signals: Signals) -> NDArray[np.float64]:
     return label_evidence(signals).probability
 
 
-def label_evidence(signals: Signals, near: NDArray[np.int64] | None = None) -> LabelEvidence:
+def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None) -> LabelEvidence:
     """Return what is known about each label.
 
     Parameters
     ----------
     signals
         Must have `margins` and `predictions`, or `oof`.
-    near
-        The nearest neighbours of each example; found in the embeddings, if there are any, unless given.
+    beside
+        Further class probabilities by those that do not know the label, beside the networks; from the embeddings, if
+        there are any, unless given.
     """
-    labels = labels_of(signals)
-    classes = class_probabilities(signals, near)
-    blind = "oof" in signals
+    labels, blind = labels_of(signals), "oof" in signals
+    head = _head(signals) if blind and beside is None and "embeddings" in signals else None
+    classes = class_probabilities(signals, beside if head is None else _beside(signals, head))
     share = wrong_share(classes, labels, blind)
-    against = SLOPE[blind] * against_label(signals, classes)
-    return LabelEvidence(at_share(against, share), classes, share, blind, labels)
+    against = against_label(signals, classes)
+    slope = SLOPE[blind] * (evidence_slope(against, classes, labels) if blind else 1.0)
+    learned = (
+        signals.array("predictions").mean(axis=0, dtype=np.float64) if blind and "predictions" in signals else None
+    )
+    return LabelEvidence(at_share(slope * against, share), classes, share, blind, labels, learned, head)
 
 
-def class_probabilities(signals: Signals, near: NDArray[np.int64] | None = None) -> Floats:
-    """Probability of each class for each example, q: out of fold and by neighbours, or as the training predicts."""
+def class_probabilities(signals: Signals, beside: Sequence[Floats] | None = None) -> Floats:
+    """Probability of each class for each example, q: by those that do not know its label, or as the training says."""
     if "oof" in signals:
-        return _others_say(signals, labels_of(signals), near)
+        return _others_say(signals, labels_of(signals), beside)
     return np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64))
 
 
 def against_label(signals: Signals, classes: Floats) -> Floats:
-    """What speaks against each label, m / s_m + a / s_a; m twice if there are no dynamics."""
+    """What speaks against each label, WEIGHT m / s_m + a / s_a; m alone, as often, if there are no dynamics."""
     evidence = _scaled(ahead(classes, labels_of(signals)))
-    return np.asarray(evidence + (_scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence))
+    hard = _scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence
+    return np.asarray(WEIGHT["oof" in signals] * evidence + hard)
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
@@ -179,7 +202,23 @@ def neighbour_votes(
     return np.asarray(votes / (count + 0.5 * classes))
 
 
-def _others_say(signals: Signals, labels: NDArray[np.int64], near: NDArray[np.int64] | None = None) -> Floats:
+def head_votes(predictions: Floats) -> Floats:
+    """Class probabilities that follow from what a head on the embeddings predicts for each class."""
+    return _softmax(STEEP * predictions)
+
+
+def _head(signals: Signals) -> RidgeHead:
+    rows, count = signals.embeddings.reshape(len(signals), -1), signals.array("oof").shape[-1]
+    return ridge_head(rows, signals.ids, np.eye(count)[labels_of(signals)])
+
+
+def _beside(signals: Signals, head: RidgeHead) -> list[Floats]:
+    """What neighbours and a head on the embeddings say."""
+    votes = neighbour_votes(signals, labels_of(signals), head.predictions.shape[1])
+    return [votes, head_votes(head.predictions)]
+
+
+def _others_say(signals: Signals, labels: NDArray[np.int64], beside: Sequence[Floats] | None) -> Floats:
     """Class probabilities by those that do not know the label, joined and calibrated on the given labels.
 
     softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the labels best.
@@ -188,7 +227,9 @@ def _others_say(signals: Signals, labels: NDArray[np.int64], near: NDArray[np.in
 
     oof = signals.array("oof").mean(axis=0, dtype=np.float64)
     count = oof.shape[1]
-    parts = [oof, *([neighbour_votes(signals, labels, count, near)] if "embeddings" in signals else [])]
+    if beside is None:
+        beside = _beside(signals, _head(signals)) if "embeddings" in signals else []
+    parts = [oof, *beside]
     logs = [np.log(np.clip(part, 1e-3, 1.0)) for part in parts]
     rows = np.sort(drawn_first(0, ("label evidence",), signals.ids, min(FITTED, len(labels))))
     some, truth = [one[rows] for one in logs], labels[rows]

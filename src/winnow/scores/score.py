@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, record
+from ..artefacts.frozen_arrays import order_of
 from ..artefacts.labelled_logits import DYNAMICS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
@@ -66,20 +67,22 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
         )
     method.check_parameters(parameters)
     settings = _settings(method, signals, parameters)
-    order = np.argsort(signals.ids, kind="stable")
+    order = order_of(signals.ids)
     canonical = _only_needed(method, signals).canonical()
     again = {
-        name: np.take(signals.arrays[name + registry.AGAIN], order, axis=signals.example_axis(name))
+        name: held if order is None else np.take(held, order, axis=signals.example_axis(name))
         for name in method.needs
-        if name + registry.AGAIN in signals
+        if (held := signals.arrays.get(name + registry.AGAIN)) is not None
     }
-    values = np.empty(len(signals))
-    values[order] = _computed(method, canonical, settings)
+    values = found = _computed(method, canonical, settings)
+    if order is not None:
+        values = np.empty(len(signals))
+        values[order] = found
     return Scores(
         name=name,
         ids=signals.ids,
         values=values,
-        reliability=_reliability(method, canonical, settings, again),
+        reliability=_reliability(method, canonical, settings, again, found),
         task=signals.task,
         labels=signals.labels,
         classes=signals.classes,
@@ -171,11 +174,16 @@ def _computed(method: registry.Method, signals: Signals, settings: Mapping[str, 
 
 
 def _reliability(
-    method: registry.Method, signals: Signals, settings: Mapping[str, Any], again: Mapping[str, NDArray[Any]]
+    method: registry.Method,
+    signals: Signals,
+    settings: Mapping[str, Any],
+    again: Mapping[str, NDArray[Any]],
+    found: NDArray[np.float64],
 ) -> float | None:
     """Rank correlation between halves of the seeds; None if there is nothing to compare.
 
-    `again` has arrays without seeds (embeddings) from the next seed's network, in canonical order, if observed.
+    `again` has arrays without seeds (embeddings) from the next seed's network, in canonical order, if observed; `found`
+    has the values of the first.
     """
     if any(signals.stacked(name) for name in method.needs):
         if signals.seeds < 2:
@@ -188,9 +196,9 @@ def _reliability(
             return None
     elif again:
         other = replace(signals, arrays={**signals.arrays, **again})
-        first, second = (_computed(method, seen, settings) for seen in (signals, other))
+        first, second = found, _computed(method, other, settings)
     elif "seed" in settings:
-        first, second = (_computed(method, signals, {**settings, "seed": settings["seed"] + step}) for step in (0, 1))
+        first, second = found, _computed(method, signals, {**settings, "seed": settings["seed"] + 1})
     else:
         return None
     return None if np.ptp(first) == 0 or np.ptp(second) == 0 else rank_correlation(first, second)

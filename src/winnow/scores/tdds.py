@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import checks, registry
-from .arithmetic import labels_of, log_softmax, rows_within, window_length
+from .arithmetic import labels_of, log_softmax, parts_of, rows_within, window_length
 
 __all__ = ["tdds"]
 
@@ -55,12 +55,13 @@ def tdds(
 def _differences(logits: NDArray[np.floating], labels: NDArray[np.int64], kind: str) -> NDArray[np.float64]:
     """Differences between successive epochs of one seed: (epochs - 1) x n."""
     out = np.empty((logits.shape[0] - 1, logits.shape[1]))
-    before = log_softmax(logits[0])
-    for row in range(1, logits.shape[0]):
-        after = log_softmax(logits[row])
-        if kind == "kl":
-            out[row - 1] = (np.exp(after) * (after - before)).sum(axis=1)
-        else:
-            out[row - 1] = (before - after)[np.arange(labels.size), labels]
-        before = after
+    for part in parts_of(logits[0]):
+        before = log_softmax(logits[0, part])
+        for row in range(1, logits.shape[0]):
+            after = log_softmax(logits[row, part])
+            if kind == "kl":
+                out[row - 1, part] = (np.exp(after) * (after - before)).sum(axis=1)
+            else:
+                out[row - 1, part] = (before - after)[np.arange(len(after)), labels[part]]
+            before = after
     return out

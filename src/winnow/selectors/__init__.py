@@ -10,7 +10,10 @@ neither the order of the source nor other examples change the draw; `size` is be
 from __future__ import annotations
 
 from .beta import beta
+from .class_centre import class_centre
+from .facility_location import facility_location
 from .graph import graph
+from .head_exact import head_exact
 from .herding import herding
 from .influence import influence
 from .influence_bound import influence_bound
@@ -28,7 +31,10 @@ from .tilted import tilted
 
 __all__ = [
     "beta",
+    "class_centre",
+    "facility_location",
     "graph",
+    "head_exact",
     "herding",
     "influence",
     "influence_bound",

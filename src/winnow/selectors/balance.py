@@ -136,6 +136,7 @@ def combine(
     }
     if by_group:
         quota = floor + in_proportion(counts - floor, size - int(floor.sum()))
+        about["quotas"] = dict(zip(names, quota.tolist(), strict=True))  # exact, where floors are only a lower limit
         shares = tuple(zip(names, members, quota.tolist(), strict=True))
         made = function(replace(pool, shares=shares), size, seed=seed, **parameters)
         return Choice(

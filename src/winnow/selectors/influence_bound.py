@@ -1,4 +1,4 @@
-"""Influence bound: check whether a size keeps a trained head within a bound, and which size would."""
+"""Influence bound: the smallest size that keeps a trained head within a bound, or whether a given size does."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__ = ["influence_bound"]
     needs={"embeddings"},
     paper="Yang et al. 2023 (Dataset Pruning, Eq. 3)",
     tasks=("classification",),
+    size_from="epsilon",
     cost=registry.Cost("n", memory=9),
 )
 def influence_bound(
     pool: Pool,
-    size: int,
+    size: int | None,
     *,
     seed: int = 0,
     epsilon: float = 0.05,
@@ -27,12 +28,13 @@ def influence_bound(
     stratify: bool = True,
     moves: int | None = None,
 ) -> Choice:
-    """Keep the given size, and find the smallest size at which a head changes by at most a share of its length.
+    """Keep as few as a bound on the change of a head allows, or a given size, and say whether the bound holds there.
 
     The head is that of the selector `influence`. `influence.prune_by_bound` removes up to n - size examples while the
     retrained head is predicted to change by at most epsilon |theta|. If it reaches n - size, that set is the result,
     and the certificate says that the bound holds. Otherwise the result is that of `influence` at the given size; the
     certificate then says that the bound does not hold, and the smallest size found at which it does (`smallest_size`).
+    Without a size, the smallest set found within the bound is the result, as Eq. 3 of the paper asks for.
     The bound is about the head on fixed embeddings, not about a network retrained from scratch.
 
     Parameters
@@ -40,7 +42,7 @@ def influence_bound(
     pool
         Must have embeddings and class labels.
     size
-        How many to keep.
+        How many to keep; None for as few as the bound allows.
     seed
         Seed of the solver.
     epsilon
@@ -59,10 +61,10 @@ def influence_bound(
     length = length_of(head)
     if size == pool.n:
         return Choice(np.arange(size), certificate={"removed": 0, "holds": True, "smallest_size": size})
-    groups, most = labels if stratify else None, pool.n - size
+    groups, most = labels if stratify else None, pool.n - (1 if size is None else size)
     bound = max(share * length, np.finfo(np.float64).tiny)  # a head of length 0 allows nothing
     found = prune_by_bound(vectors, bound, most, seed, groups=groups, moves=tries, ids=pool.ids)
-    holds = found.removed.size == most
+    holds = size is None or found.removed.size == most
     about = {"holds": holds, "epsilon": share, "bound": share * length, "smallest_size": pool.n - found.removed.size}
     if not holds:
         found = prune_by_count(vectors, most, seed, groups=groups, moves=tries, ids=pool.ids)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from ..core import registry
-from ..core.seeds import drawn_first
+from ..core.seeds import drawn_first, uniforms
 from .pool import Choice, Pool
+from .row_quotas import first_rows
+from .row_turn import Chosen, Key, Turn
 
 __all__ = ["random"]
 
+STREAM = "random selection"
 
-@registry.selector(needs=(), paper="baseline")
+
+def random_rows(turn: Turn) -> Chosen:
+    """The same over any number of rows."""
+    key = Key(("ids",), lambda block, _: uniforms(turn.seed, STREAM, block["ids"]))
+    return first_rows(turn, key, turn.sizes), [{} for _ in turn.sizes]
+
+
+@registry.selector(needs=(), paper="baseline", nested=True, rows=random_rows)
 def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Uniform, without replacement.
 
@@ -25,4 +35,4 @@ def random(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     seed
         Seed of the draw.
     """
-    return Choice(drawn_first(seed, "random selection", pool.ids, size))
+    return Choice(drawn_first(seed, STREAM, pool.ids, size))

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores, Signals, Subset, record
+from ..artefacts.frozen_arrays import in_order, order_of
 from ..artefacts.label_sets import check_label_rows
-from ..artefacts.quotas import class_balance
+from ..artefacts.selection_order import SelectionOrder
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.parameter_names import of
 from ..core.request import Parameter, Seed, declared, number
 from ..scores.score import score as compute
 from .balance import Balance, class_names, combine, share_of
+from .comparisons import check_comparisons
+from .file_selection import check_task, select_rows_of, what_is_known
 from .pool import Choice, Pool
+from .row_blocks import PoolRows
+from .row_selection import MANY, choose_rows
 
-__all__ = ["Keep", "list_selectors", "select"]
+__all__ = ["Keep", "list_selectors", "select", "selection_order"]
 
 Keep = Annotated[float | None, number("Fraction to keep, in (0, 1].", low=0, high=1, open_low=True)]
 
@@ -49,10 +56,13 @@ class _Request:
 
 def select(
     name: str,
-    given: Scores | Signals,
+    given: Scores | Signals | str | Path,
     *,
     keep: Keep = None,
     size: Annotated[int | None, Parameter("Instead of --keep: how many to keep.")] = None,
+    epsilon: Annotated[
+        float | None, Parameter("For influence_bound: largest change of a head; without a size, as few as it allows.")
+    ] = None,
     balance: Balance = "auto",
     seed: Seed = 0,
     signals: Signals | None = None,
@@ -66,11 +76,15 @@ def select(
     name
         A registered selector; `list_selectors()` lists them.
     given
-        Scores, or Signals.
+        Scores, or Signals. The path of saved scores is read block by block, so that they need not fit into memory; for
+        selectors with a key per row, such as `rank`, `strata`, `tilted` and `random`.
     keep
         Fraction to keep, in (0, 1]; or pass `size`.
     size
         How many to keep; or pass `keep`.
+    epsilon
+        For a selector with a bound, such as `influence_bound`: the largest change of the head, as a share of its
+        length. Without `keep` and `size`, the selector keeps as few as the bound allows, and sets no quotas.
     balance
         Each class keeps at least this share of its equal part, in [0, 1]; None sets no quotas. `auto` is one half for
         classes and None otherwise. With several labels per example, each of K labels is in at least this share of
@@ -106,34 +120,81 @@ def select(
     [1, 3]
     """
     method = registry.get("selector", name)
-    request = _gathered(method, given, signals, score)
+    if epsilon is not None:
+        parameters["epsilon"] = epsilon
     method.check_parameters(parameters)
+    wanted = declared(select)["balance"].checked(f"selector {name!r}", balance)
+    if isinstance(given, str | Path):
+        if method.rows is not None and signals is None and score is None:
+            return select_rows_of(given, method, keep, size, wanted, seed, parameters)
+        given = Scores.load(given)
+    request = _gathered(method, given, signals, score)
     base, owner = request.base, request.owner
-    if base.task not in method.tasks:
-        why = "is about one class per example" if base.task == "multilabel" else "compares with class labels"
-        raise NotDefinedError(
-            f"{owner} is defined for {' and '.join(sorted(method.tasks))}, not for {base.task} data: it {why}."
-        )
-    count = checks.size_from(f"select({name!r})", len(base), keep, size)
+    check_task(method, base.task)
+    finds_size = keep is None and size is None and method.size_from in parameters
+    count = len(base) if finds_size else checks.size_from(f"select({name!r})", len(base), keep, size)
     checks.integer("seed", owner, seed, low=0)
-    share = share_of(declared(select)["balance"].checked(owner, balance), base.task if base.labels is not None else "")
-    share = share or 0.0
-    order = np.argsort(base.ids, kind="stable")
-    pool = _pool(request, order, count, share)
+    share = share_of(wanted, base.task if base.labels is not None else "") or 0.0
+    if finds_size:
+        if share and balance != "auto":
+            raise InputError(f"{of('balance', owner)} needs keep or size; got {balance} and {method.size_from} alone.")
+        share = 0.0
+    pool = _pool(request, order_of(base.ids), count, share)
     settings = {**method.parameters, **parameters, "seed": seed}
+    check_comparisons(method, settings, pool, count)
     own = {key: value for key, value in settings.items() if key != "seed"}
-    if share > 0:
+    if finds_size:
+        choice = method.function(pool, None, seed=seed, **own)
+        count = choice.positions.size
+    elif method.rows is not None and pool.n >= MANY and (share == 0 or pool.labelled):
+        names = class_names(pool.classes, pool.labels) if pool.labelled and pool.labels is not None else ()
+        chosen, about = choose_rows(method.rows, PoolRows(pool), count, share, names, seed=seed, parameters=own)
+        choice = Choice(np.flatnonzero(chosen), certificate=about)
+    elif share > 0:
         choice = combine(method.function, pool, count, share, seed=seed, parameters=own, by_group=method.by_group)
     else:
         choice = method.function(pool, count, seed=seed, **own)
     weights = np.ones(count) if choice.weights is None else choice.weights
     asked = {"name": name, "size": count, "keep": keep, "balance": share or None, **settings}
     return Subset(
-        ids=base.ids[order][choice.positions],
+        ids=pool.ids[choice.positions],
         weights=weights,
         certificate=_certificate(request, pool, choice),
         provenance=record("select", asked, _inputs(request)),
     )
+
+
+def selection_order(
+    name: str,
+    given: Scores | Signals,
+    size: int,
+    *,
+    balance: float | None = None,
+    seed: int = 0,
+    signals: Signals | None = None,
+    **parameters: Any,
+) -> SelectionOrder | None:
+    """The order in which a nested selector takes examples; None if it is not nested, or not with these parameters.
+
+    Parameters
+    ----------
+    name, given, balance, seed, signals, **parameters
+        As for `select`. The order is that without quotas, which are kept beside it.
+    size
+        A size at which the order is compared with the choice itself.
+    """
+    method = registry.get("selector", name)
+    if not method.nested:
+        return None
+    request = _gathered(method, given, signals, None)
+    pool = _pool(request, order_of(request.base.ids), size, 0.0)
+    settings = {**method.parameters, **parameters, "seed": seed}
+    whole = method.function(replace(pool, keep=1.0), pool.n, **settings).positions
+    part = method.function(pool, size, **settings).positions
+    if not np.array_equal(np.sort(whole[:size]), np.sort(part)):  # such as a window in the middle
+        return None
+    asked = {"name": name, "balance": balance, **settings}
+    return SelectionOrder(pool.ids[whole], name, balance, provenance=record("order", asked, _inputs(request)))
 
 
 def list_selectors() -> list[registry.Method]:
@@ -178,10 +239,10 @@ def _gathered(method: registry.Method, given: Scores | Signals, signals: Signals
     return _Request(method, compute(wanted, both), both)
 
 
-def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: float) -> Pool:
+def _pool(request: _Request, order: NDArray[np.int64] | None, count: int, balance: float) -> Pool:
     """Make the pool for the selector: sorted by id, with only the arrays that it reads."""
-
     base, owner = request.base, request.owner
+    ids = in_order(base.ids, order)
     needs = set(request.method.needs - {"scores"})
     if balance > 0 and (base.task not in ("classification", "multilabel") or base.labels is None):
         needs.add("embeddings")
@@ -200,8 +261,9 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
             )
         origins = sorted({request.signals.origin(name, owner) for name in needs})
         held = {name: request.signals.arrays[name] for name in origins}
-        arrays = replace(request.signals, arrays=held).take(base.ids[order])
-    labels = None if base.labels is None else base.labels[order]
+        arrays = replace(request.signals, arrays=held)
+        arrays = arrays.take(ids)
+    labels = None if base.labels is None else in_order(base.labels, order)
     if base.task == "classification" and labels is not None:
         _check_labels(labels, base.classes, owner)
     if base.task == "multilabel" and labels is not None:
@@ -213,10 +275,10 @@ def _pool(request: _Request, order: NDArray[np.int64], count: int, balance: floa
         task=base.task,
         labels=labels,
         classes=base.classes,
-        scores=None if scores is None else scores.take(base.ids[order]).values,
+        scores=None if scores is None else scores.take(ids).values,
         score_name=None if scores is None else scores.name,
         signals=arrays,
-        ids=base.ids[order],
+        ids=ids,
     )
 
 
@@ -232,20 +294,13 @@ def _check_labels(labels: NDArray[Any], classes: tuple[str, ...], owner: str) ->
 def _certificate(request: _Request, pool: Pool, choice: Choice) -> dict[str, Any]:
     """What is known about the subset, for every method alike, and what the method itself says."""
     scores = request.scores if pool.scores is not None else None
-    about: dict[str, Any] = {
-        "size": int(choice.positions.size),
-        "fraction": choice.positions.size / pool.n,
-        "class_counts": None,
-        "class_balance": None,
-        "score": pool.score_name,
-        "reliability": None if scores is None else scores.reliability,
-    }
+    names: tuple[str, ...] = ()
+    counts = np.zeros(0, dtype=np.int64)
     if pool.labels is not None and pool.labelled:
         names = class_names(pool.classes, pool.labels)
-        kept = pool.labels[choice.positions]
-        counts = np.bincount(kept, minlength=len(names)).tolist()
-        about["class_counts"] = dict(zip(names, counts, strict=True))
-        about["class_balance"] = class_balance(kept, len(names))
+        counts = np.bincount(pool.labels[choice.positions], minlength=len(names))
+    reliability = None if scores is None else scores.reliability
+    about = what_is_known(choice.positions.size, pool.n, pool.score_name, reliability, names, counts)
     if pool.task == "multilabel" and pool.labels is not None:
         kept = pool.labels[choice.positions].sum(axis=0, dtype=np.int64)
         names = pool.classes or tuple(map(str, range(kept.size)))

@@ -60,7 +60,7 @@ def save_checkpoint(
         "task": source.task,
         "epoch": epoch,
     }
-    TrainedNetwork(model, feed.scaling, 0, 0.0, about).save(checkpoint_file(folder, number))
+    TrainedNetwork(model, feed.scaling, 0, about).save(checkpoint_file(folder, number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +69,12 @@ class Continuation:
 
     Parameters
     ----------
-    source
-        All examples.
     part
         The new ones and those old ones that are trained on with them.
     new
         Ids of the new ones.
     before
         What was recorded of the old ones.
-    what
-        The settings of the observation.
-    entries
-        The signals to record.
     checkpoint
         File of the network.
     number
@@ -89,29 +83,28 @@ class Continuation:
         Suffix of arrays without seeds; None leaves them out.
     """
 
-    source: Source
     part: Source
     new: NDArray[Any]
     before: Signals
-    what: Observation
-    entries: Entries
     checkpoint: Path
     number: int
     ending: str | None
 
 
-def continue_training(job: Continuation) -> Signals:
-    """Train on from a checkpoint; return the signals of old and new examples together, sorted by id."""
-    what = job.what
+def continue_training(source: Source, what: Observation, entries: Entries, job: Continuation) -> Signals:
+    """Train on from a checkpoint; return the signals of old and new examples together, sorted by id.
+
+    The source has all examples, `what` the settings of the observation, and `entries` are the signals to record.
+    """
     kept = TrainedNetwork.load(job.checkpoint, None if isinstance(what.model, str) else what.model)
-    source, part = (_shaped(each, kept) for each in (job.source, job.part))
+    source, part = (_shaped(each, kept) for each in (source, job.part))
     start = int(kept.about["epoch"])
     epochs = tuple(range(start + 1, what.recipe.epochs + 1))
     feed = Feed(part, kept.scaling)
     shorter = dataclasses.replace(what.recipe, epochs=len(epochs))
     window = what.recipe.epochs - first_averaged(what.recipe.epochs) + 1
     look = Look(feed, dataclasses.replace(what, recipe=shorter), kept.module, averaged=min(1.0, window / len(epochs)))
-    during = [entry for entry in job.entries if entry.when == "training"]
+    during = [entry for entry in entries if entry.when == "training"]
     watchers: list[tuple[registry.Signal, Watcher]] = [(entry, entry.function(look)) for entry in during]
     seed = seed_number(what.seed, "training", job.number, "goes on")
     watched(watchers, kept.module, feed, look.what, seed, before=start * what.recipe.batches(len(feed)))
@@ -126,7 +119,7 @@ def continue_training(job: Continuation) -> Signals:
         recorded = Signals(feed.ids, seen, source.task, labels, source.classes, epochs, what.recipe.epochs, axes=axes)
         arrays = _joined(job.before, recorded.take(job.new), epochs)
     everyone = Look(Feed(source, kept.scaling), what, kept.module)
-    for entry in job.entries:
+    for entry in entries:
         if entry.when == "trained" and (entry.stacked or job.ending is not None):
             for name, values in entry.function(everyone).items():
                 layout = entry.arrays[name]

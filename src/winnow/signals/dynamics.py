@@ -6,6 +6,7 @@ from a pass in eval mode after each epoch. `mode` of observe says otherwise. Sig
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,6 +42,7 @@ DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     "errors": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
 }
 FREE = registry.Cost("once")
+BUDGET = 1 << 29  # bytes of dynamics that are held in memory while a network trains
 
 
 def made_up(
@@ -131,11 +133,17 @@ class Dynamics:
                 planned_epochs=self._what.recipe.epochs,
                 keep=self._shared["keep"],
                 averaged=self._averaged,
+                directory=tempfile.gettempdir() if self._large() else None,
             )
             if self._feed.targets is not None:
                 made.expect(self._feed.targets.numpy())
         found: Recorder = self._shared["recorder"]
         return found
+
+    def _large(self) -> bool:
+        """Whether the dynamics of all epochs are kept on disk until they are saved."""
+        sizes = {"seeds": 1, "epochs": self._what.recipe.epochs, "examples": len(self._feed), "classes": 1}
+        return sum(registry.layout_of(name).bytes(sizes) for name in DYNAMICS) > BUDGET
 
     def _log(self, positions: NDArray[np.int64], output: torch.Tensor) -> None:
         self._recorder.log_outputs(positions, output)
@@ -145,11 +153,22 @@ class Dynamics:
         if not self._first:
             return
         if self._what.mode == "eval":
-            output = outputs_of(model, self._feed, self._what.recipe)
-            if not np.isfinite(output).all():
-                raise DivergedError(f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe.")
-            self._log(np.arange(len(self._feed)), torch.from_numpy(output))
+            for where, output in outputs_of(model, self._feed, self._what.recipe):
+                if not np.isfinite(output).all():
+                    raise DivergedError(
+                        f"training diverged in epoch {epoch}: outputs are not finite; lower lr of Recipe."
+                    )
+                self._log(where, torch.from_numpy(output))
         self._recorder.end_epoch()
+
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
+        """Return what was recorded so far, for a checkpoint."""
+        return self._recorder.state_dict() if self._first else {}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from there."""
+        if self._first:
+            self._recorder.load_state_dict(state)
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded, without the axis `seeds`."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,23 @@ import torch
 
 from ..artefacts import Signals, Source, record
 from ..core import checks
+from ..core.code_digest import code_digest
 from ..core.errors import InputError
 from ..core.files import fingerprint
-from ..core.progress import track
-from ..core.request import Seed, request
+from ..core.request import RunDirectory, Seed, request
+from ..core.run import Run
 from ..models import build
 from ..models.frozen import PENULTIMATE, Frozen, state_of
 from ..models.identity import describe
-from ..models.modes import eval_mode
-from ..models.representation import Representation, representation
 from ..models.text_transformers import text_transformer
 from ..sources.encoded_items import function_name, takes_a_batch
 from ..sources.openable import Data, as_source
 from ..training import Feed, Recipe, Scaling
-from ..training.loop import device_of
-from .text_rows import text_rows
+from .embedding_shards import embedded_shards, shard_length
+from .embedding_way import EmbeddingWay
+from .network_rows import Rows, embedding_batches, embeddings_of
 
 __all__ = ["embed", "embedding_batches", "embeddings_of", "scaling_given", "weights_of"]
-
-Rows = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def embed(
@@ -42,6 +40,7 @@ def embed(
     std: Sequence[float] | None = None,
     seed: Seed = 0,
     device: str = "auto",
+    out: RunDirectory = None,
     **opening: Any,
 ) -> Signals:
     """Compute an embedding of every example, in eval mode, without augmentation.
@@ -67,6 +66,9 @@ def embed(
         Seed of random weights.
     device
         Where to compute; `auto` takes a GPU if there is one.
+    out
+        A run directory, for more examples than fit into memory: embeddings are written there in shards of about a
+        million rows, and mapped. The same call after a kill goes on at the next shard. In memory if not given.
     **opening
         Keywords of `wn.open`, such as `labels=`.
 
@@ -86,19 +88,50 @@ def embed(
     >>> wn.embed("digits", "mlp", limit=100).embeddings.shape
     (100, 128)
     """
-    if takes_a_batch(model):
+    if takes_a_batch(model) and out is None:
         return _by_function(source, model, opening)
-    source = request(embed, locals()).source
-    recipe = Recipe(device=device)
-    feed = Feed(source, scaling_given("embed", source, mean, std))
+    asked = request(embed, locals())
+    source = asked.source
+    how = _way(source, model, layer, weights, mean, std, seed, Recipe(device=device))
+    if asked.out is not None:
+        found, order = _sharded(source, how, asked.out), None
+    else:
+        feed = Feed(source, how.scaling)
+        found, order = how.rows(feed), feed.order
+    labels = source.labels if order is None or source.labels is None else source.labels[order]
+    signals = Signals(
+        source.ids if order is None else feed.ids,
+        {"embeddings": found},
+        source.task,
+        labels,
+        source.classes,
+        provenance=record("embed", how.about, {"source": source.provenance}),
+    )
+    return signals.take(source.ids)
+
+
+def _way(
+    source: Source,
+    model: Any,
+    layer: str | None,
+    weights: str | None,
+    mean: Sequence[float] | None,
+    std: Sequence[float] | None,
+    seed: int,
+    recipe: Recipe,
+) -> EmbeddingWay:
+    """Return how examples are embedded."""
+    scaling = scaling_given("embed", source, mean, std)
     about: dict[str, Any] = {"model": "raw", "layer": layer, "mean": mean, "std": std}
-    network: torch.nn.Module = torch.nn.Flatten()
+    if takes_a_batch(model):
+        return EmbeddingWay(None, {"model": {"function": function_name(model)}}, None, recipe, function=model)
     if isinstance(model, str) and model == "raw":
-        pass
-    elif isinstance(model, Frozen):
+        return EmbeddingWay(torch.nn.Flatten(), about, scaling, recipe, seed=seed)
+    network: torch.nn.Module
+    if isinstance(model, Frozen):
         if layer is not None or weights is not None or mean is not None:
             raise InputError("layer, weights, mean and std of embed are part of a Frozen model; give them there.")
-        feed = Feed(source, scaling_given("embed", source, model.mean, model.std))
+        scaling = scaling_given("embed", source, model.mean, model.std)
         network, layer = model.backbone, {None: "", PENULTIMATE: None}.get(model.layer, model.layer)
         about |= {"model": model.describe(), "weights": weights_of(network)}
     elif isinstance(model, torch.nn.Module):
@@ -114,23 +147,17 @@ def embed(
             model, classes=max(2, len(source.classes)), shape=source.shape, kind=source.kind, weights=weights, seed=seed
         )
         about |= {"model": describe(model), "weights": weights, "seed": seed}
-    if source.kind == "text" and about["model"] == "raw":
-        found = text_rows(source, seed)[feed.order]
-    elif about["model"] == "raw":
-        found = np.concatenate(list(embedding_batches(network, network, feed, device_of(recipe), 512)))
-    else:
-        found, taken = embeddings_of(network, feed, recipe, layer)
-        about["taken"] = taken.about()
-    labels = None if source.labels is None else source.labels[feed.order]
-    signals = Signals(
-        feed.ids,
-        {"embeddings": found},
-        source.task,
-        labels,
-        source.classes,
-        provenance=record("embed", about, {"source": source.provenance}),
-    )
-    return signals.take(source.ids)
+    return EmbeddingWay(network, about, scaling, recipe, layer=layer, seed=seed)
+
+
+def _sharded(source: Source, how: EmbeddingWay, out: Run | str | Path) -> Rows:
+    """Return the embeddings as they are in a run directory, after those were made that are not there yet."""
+    rows_of, width = how.parts(source)
+    length = shard_length(source.read(np.zeros(1, dtype=np.int64)).nbytes, 4 * width)
+    settings = {"command": "embed", "source": source.fingerprint, **how.about}
+    with Run.opened(out, settings, extend=False) as run:
+        key = [source.fingerprint, how.about, how.code, code_digest(EmbeddingWay)]
+        return embedded_shards(run, rows_of, len(source), width, length, key)
 
 
 def _by_function(what: Any, function: Callable[[Any], Any], opening: Mapping[str, Any]) -> Signals:
@@ -150,54 +177,6 @@ def _by_function(what: Any, function: Callable[[Any], Any], opening: Mapping[str
 def weights_of(model: torch.nn.Module) -> str:
     """Return a fingerprint of the weights of a module."""
     return fingerprint(*state_of(model))
-
-
-def embeddings_of(
-    model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
-) -> tuple[Rows, Representation]:
-    """Return features of every example of a feed, sorted by id, in eval mode; and which they are."""
-    device, feed = device_of(recipe), feed.read_by(model)
-    few = feed.inputs(np.arange(min(2, len(feed)))).to(device)
-    with _taking(model, few):
-        taken = representation(model.to(device), few, layer)
-    found = embedding_batches(model, lambda x: taken(model, x), feed, device, batch)
-    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch)))), taken
-
-
-@contextmanager
-def _taking(model: torch.nn.Module, x: torch.Tensor) -> Iterator[None]:
-    """Turn errors of a network about its input into one sentence."""
-    try:
-        yield
-    except (RuntimeError, IndexError) as error:
-        raise InputError(
-            f"model of type {type(model).__name__} does not take examples of shape {tuple(x.shape[1:])}: "
-            f"{' '.join(str(error).split()).rstrip('.')}."
-        ) from None
-
-
-def embedding_batches(
-    model: torch.nn.Module,
-    features: Callable[[torch.Tensor], torch.Tensor],
-    feed: Feed,
-    device: torch.device,
-    batch: int,
-    start: int = 0,
-    stop: int | None = None,
-) -> Iterator[Rows]:
-    """Yield features of the examples at positions `start` to `stop` (sorted by id), batch by batch, in eval mode.
-
-    `features` computes them from a batch of inputs.
-    """
-    model.to(device)
-    feed = feed.read_by(model)
-    end = len(feed) if stop is None else stop
-    with eval_mode(model):
-        for first in range(start, end, batch):
-            x = feed.inputs(np.arange(first, min(first + batch, end))).to(device)
-            with _taking(model, x), torch.no_grad():
-                found = features(x)
-            yield found.float().cpu().numpy()
 
 
 def scaling_given(

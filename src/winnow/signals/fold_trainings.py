@@ -15,7 +15,7 @@ from ..core import registry
 from ..core.files import fingerprint
 from ..core.run import Run
 from ..core.seeds import number as seed_number
-from ..engines import Engine, Job, run_jobs
+from ..engines import Engine, Job, Needs, run_jobs
 from ..models.identity import is_estimator
 from ..training import Feed
 from ..training.estimators import fitted
@@ -52,19 +52,22 @@ def observe_folds(
         jobs += [
             Job(
                 f"observe/seed-{number}-fold-{index}",
-                (source, what, entries, number, index, (fold != index).astype(np.uint8)),
+                (number, index, (fold != index).astype(np.uint8)),
                 [*key, number, "fold", index, None if near is None else fingerprint(fold.tobytes())],
                 f"signals/seed-{number}-fold-{index}.safetensors",
             )
             for index in range(what.folds)
         ]
-    found = run_jobs(run, engine, _observe_fold, jobs, Signals, "folds")
+    needs = Needs.to_train(source, what.model, what.recipe)
+    found = run_jobs(run, engine, _observe_fold, jobs, Signals, "folds", shared=(source, what, entries), needs=needs)
     return Signals.stack([gathered(found[k : k + what.folds]) for k in range(0, len(jobs), what.folds)], {})
 
 
-def _observe_fold(job: tuple[Source, Observation, Entries, int, int, NDArray[np.uint8]]) -> Signals:
+def _observe_fold(
+    source: Source, what: Observation, entries: Entries, job: tuple[int, int, NDArray[np.uint8]]
+) -> Signals:
     """Train on all folds but one; record the examples inside, and predict those outside."""
-    source, what, entries, which, index, member = job
+    which, index, member = job
     inside = Feed(source.at(source.order[member.astype(bool)]))
     outside = Feed(source.at(source.order[~member.astype(bool)]), inside.scaling)
     seed = seed_number(what.seed, "training", which, "fold", index)

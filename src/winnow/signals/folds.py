@@ -85,6 +85,11 @@ def fold_numbers(
             raise InputError(f"groups must have one entry per example, {n}; got shape {words.shape}.")
         group = np.unique(words, return_inverse=True)[1]
     first = order[np.unique(group[order], return_index=True)[1]]  # the first member by id of each group
+    if first.size < 2:
+        raise InputError(
+            f"out-of-fold predictions need at least two groups of examples; all {n} are in one: equal, "
+            "near-duplicates of each other, or of one given group."
+        )
     if first.size < folds:
         raise InputError(f"folds must be at most the number of groups of examples, {first.size}; got {folds}.")
     sizes = np.bincount(group)

@@ -12,7 +12,9 @@ found are computed anew from the differences, because faiss subtracts large numb
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +23,11 @@ from ..core import checks
 from ..core.progress import task
 from .embedding_index import BLOCK, EmbeddingIndex, number_table
 
-__all__ = ["EXACT", "Neighbours", "nearest", "within"]
+__all__ = ["EXACT", "Neighbours", "nearest", "neighbour_blocks", "within"]
 
 EXACT = 50_000  # rows up to which every pair is compared
 RECALL = 0.99
+Block = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]  # positions, their neighbours, distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +100,53 @@ def nearest(
         If there are fewer than k other rows, or the embeddings are not finite.
     """
     owner = "nearest"
-    index = EmbeddingIndex(points, ids, seed, owner)
-    own = queries is None
-    count = checks.integer("k", owner, k, low=0, high=index.size - own)
-    asked = number_table("queries", owner, queries, index.rows.shape[1]) if queries is not None else None
+    asked = None if queries is None else number_table("queries", owner, queries)
+    index, count = _prepared(points, k, ids, seed, exact, recall, closer, asked is None)
+    if asked is not None and asked.shape[1] != index.rows.shape[1]:
+        number_table("queries", owner, asked, index.rows.shape[1])
     shape = (index.size if asked is None else len(asked), count)
+    positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
+    if count:
+        for where, found, apart in _blocks(index, count, asked):
+            positions[where], distances[where] = found, apart
+    return Neighbours(positions, distances, index.bound, index.probes, index.measured)
+
+
+def neighbour_blocks(
+    points: ArrayLike, k: int, *, ids: ArrayLike | None = None, seed: int = 0, closer: float | None = None
+) -> tuple[Iterator[Block], float]:
+    """Find the k nearest other rows of each row, block by block, for whoever needs little of each.
+
+    Parameters
+    ----------
+    points, k, ids, seed, closer
+        As in `nearest`.
+
+    Returns
+    -------
+    tuple
+        Blocks of positions, their neighbours and their distances, in the order of the ids; and the recall.
+    """
+    index, count = _prepared(points, k, ids, seed, EXACT, RECALL, closer, True)
+    return (_blocks(index, count, None) if count else iter(())), index.bound
+
+
+def _prepared(
+    points: ArrayLike,
+    k: int,
+    ids: ArrayLike | None,
+    seed: int,
+    exact: int,
+    recall: float,
+    closer: float | None,
+    own: bool,
+) -> tuple[EmbeddingIndex, int]:
+    """Return an index that can be searched, and the number of neighbours."""
+    owner = "nearest"
+    index = EmbeddingIndex(points, ids, seed, owner)
+    count = checks.integer("k", owner, k, low=0, high=index.size - own)
     if count == 0:
-        return Neighbours(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32))
+        return index, count
     if index.size > exact:
         index.cluster()
         wanted = checks.number("recall", owner, recall, low=0, high=1, open_high=True)
@@ -111,17 +154,20 @@ def nearest(
         index.certify(min(count, 10), wanted, near)
     else:
         index.fill()
-    positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
-    with task("neighbours", shape[0]) as advance:
-        for start in range(0, shape[0], BLOCK):
-            block = slice(start, min(start + BLOCK, shape[0]))
-            # rows searched in the order of their ids; other queries as they come
-            where = index.order[block] if asked is None else np.arange(block.start, block.stop)
+    return index, count
+
+
+def _blocks(index: EmbeddingIndex, count: int, asked: NDArray[Any] | None) -> Iterator[Block]:
+    """Search the rows in the order of their ids, or other queries as they come."""
+    total = index.size if asked is None else len(asked)
+    with task("neighbours", total) as advance:
+        for start in range(0, total, BLOCK):
+            block = slice(start, min(start + BLOCK, total))
+            places = np.arange(block.start, block.stop)
             rows = index.part(block) if asked is None else index.centred(asked[block])
-            found, apart = index.search(rows, count, np.arange(block.start, block.stop) if own else None)
-            positions[where], distances[where] = index.order[found], apart
+            found, apart = index.search(rows, count, places if asked is None else None)
+            yield (index.order[block] if asked is None else places), index.order[found], apart
             advance(len(rows))
-    return Neighbours(positions, distances, index.bound, index.probes, index.measured)
 
 
 def within(

@@ -78,7 +78,10 @@ class Look:
 
 
 class Watcher(Protocol):
-    """Records a signal during training; the function of a signal with `when="training"` returns one."""
+    """Records a signal during training; the function of a signal with `when="training"` returns one.
+
+    With `state_dict` and `load_state_dict`, of arrays by name, its training can go on from a checkpoint.
+    """
 
     epochs: tuple[int, ...]  # after which epochs it recorded
     after_batch: Callable[[NDArray[np.int64], torch.Tensor], None] | None
@@ -110,10 +113,11 @@ def watched(
     seed: int,
     then: Callable[[int, torch.nn.Module], None] | None = None,
     before: int = 0,
+    beside: Sequence[Any] = (),
 ) -> None:
     """Train while every watcher records; `then` is called after each epoch too, or after each stage of an estimator.
 
-    `before` is as in `train`.
+    `before` is as in `train`; `beside` is what `then` keeps.
     """
     batches = [watcher.after_batch for _, watcher in watchers if watcher.after_batch is not None]
 
@@ -132,7 +136,8 @@ def watched(
             after_epoch(stage, answer)
         return
     each = after_batch if batches else None
-    train(model, feed, what.recipe, seed, before=before, after_batch=each, after_epoch=after_epoch)
+    saved = [*(watcher for _, watcher in watchers), *beside]
+    train(model, feed, what.recipe, seed, before=before, after_batch=each, after_epoch=after_epoch, beside=saved)
 
 
 def new_network(source: Source, what: Observation, *names: str | int) -> torch.nn.Module:

@@ -17,16 +17,17 @@ import torch
 
 from ..artefacts import Signals, Source, record
 from ..core import checks, registry
+from ..core.code_digest import code_digest
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.parameter_names import of
 from ..core.request import Observations, Parameter, RunDirectory, Seed, VerbRequest, choice, request, whole
 from ..core.run import Run
 from ..core.seeds import several
-from ..engines.local import Where
+from ..engines.named import Where
 from ..models import build, choose
 from ..models.frozen import Frozen
-from ..models.identity import Model, is_estimator
+from ..models.identity import Model, is_estimator, network_code
 from ..models.representation import representation
 from ..sources.openable import Data
 from ..training import hold
@@ -193,9 +194,9 @@ def observe(
     del settings["seeds"]  # more seeds are added to a run
     with Run.opened(out, {"command": "observe", **settings}) as run:
         held = hold(seen)
-        key = [seen.fingerprint, settings]
+        key = [seen.fingerprint, settings, network_code(what.model)]
         together = None if groups is None else np.asarray(groups)
-        networks = str(run.path / NETWORKS) if keep_networks and run.path is not None else None
+        networks = str(run.path / run.folder / NETWORKS) if keep_networks and run.path is not None else None
         found = observed(held, what, numbers, run, runner, key, together, networks)
     if "embeddings" in found:
         settings["taken"] = _taken(seen, what)
@@ -310,7 +311,20 @@ def observe_run(
                 made = embed(source, "raw" if isinstance(model, str) and model == "auto" else model, seed=seed)
             else:
                 made = observe(source, model, recipe, seeds, wanted, mode=mode, seed=seed, out=run, engine=engine)
-            kept = Path(out) / FILE
-            return Signals.load(kept).merge(made) if kept.exists() else made
+            kept = run.earlier("observe", Signals, code)
+            return made if kept is None else kept.merge(made)
 
-        return run.step("observe", Signals, make, key=[settings, seeds, list(wanted)], file=FILE)
+        # What was observed before is kept beside it, unless something has changed that may have decided it.
+        code = [
+            code_digest(observe),
+            network_code(_chosen(model, source)),
+            [e.code for e in registry.listing("signal")],
+        ]
+        key = [settings, seeds, list(wanted), code[1:]]
+        return run.step("observe", Signals, make, key=key, file=FILE, code=code)
+
+
+def _chosen(model: Any, source: Source) -> Any:
+    """The network that `auto` stands for; any other as it is."""
+    auto = isinstance(model, str) and model == "auto"
+    return choose(source.shape, source.kind, source.outputs) if auto else model

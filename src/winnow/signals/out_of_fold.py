@@ -80,6 +80,15 @@ class OutOfFold:
             task = self._outside.source.task
             self._total += output if task == "regression" else seen_logits(task, output, None).predictions
 
+    def state_dict(self) -> Mapping[str, NDArray[Any]]:
+        """Return what was recorded so far, for a checkpoint."""
+        return {"total outside": self._total.copy(), **self._inside.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from there."""
+        self._total = np.array(state["total outside"])
+        self._inside.load_state_dict({name: value for name, value in state.items() if name != "total outside"})
+
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded, over all examples."""
         mean = self._total / (self._what.recipe.epochs - self._first + 1)

@@ -1,8 +1,9 @@
 """Texts as rows of numbers without a network: hashed tf-idf of words and of letter sequences, randomly projected.
 
 Words count by how often they are in the text and how few other texts have them (tf-idf); sequences of three letters do
-too, so that a misspelt word is still close to itself. Both are hashed and projected to `WIDTH` numbers, which keeps
-distances within about a tenth: enough to find neighbours, which whoever needs certainty compares word by word.
+too, so that a misspelt word is still close to itself. Both are hashed and projected to `WIDTH` numbers, unless told
+otherwise, which keeps distances within about a tenth: enough to find neighbours, which whoever needs certainty compares
+word by word.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..core.seeds import stream
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["WIDTH", "text_rows"]
+__all__ = ["WIDTH", "text_rows", "word_rarity"]
 
 WIDTH = 128
 BUCKETS = 1 << 15  # of words, and of letter sequences
@@ -29,7 +30,18 @@ LETTERS = 0.4  # weight of letter sequences; that of words is 1
 BLOCK = 4096
 
 
-def text_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
+def word_rarity(source: Source) -> NDArray[np.float64]:
+    """Return how rare each word and each letter sequence is among these texts: 2 x buckets."""
+    seen = np.zeros((2, BUCKETS))
+    for _, both in _counts(source):
+        for place, counts in enumerate(both):
+            seen[place] += np.bincount(counts.indices, minlength=BUCKETS)
+    return np.asarray(np.log((1 + len(source)) / (1 + seen)) + 1)
+
+
+def text_rows(
+    source: Source, seed: int = 0, width: int = WIDTH, *, rarity: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
     """Return one row per text, in the order of the source.
 
     Parameters
@@ -38,6 +50,10 @@ def text_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
         A source of kind `text`.
     seed
         Seed of the projection.
+    width
+        Numbers per row.
+    rarity
+        How rare words are in all texts, if these are some of them; measured on these if not given.
 
     Examples
     --------
@@ -47,16 +63,12 @@ def text_rows(source: Source, seed: int = 0) -> NDArray[np.float32]:
     """
     if source.kind != "text":
         raise InputError(f"source of text_rows must hold text; source {source.name!r} holds a {source.kind}.")
-    seen = np.zeros((2, BUCKETS))
-    for _, both in _counts(source):
-        for place, counts in enumerate(both):
-            seen[place] += np.bincount(counts.indices, minlength=BUCKETS)
-    rarity = np.log((1 + len(source)) / (1 + seen)) + 1
-    onto = stream(seed, "text rows").standard_normal((2, BUCKETS, WIDTH), dtype=np.float32) / np.float32(WIDTH**0.5)
-    out = np.zeros((len(source), WIDTH), dtype=np.float32)
+    rare = word_rarity(source) if rarity is None else rarity
+    onto = stream(seed, "text rows").standard_normal((2, BUCKETS, width), dtype=np.float32) / np.float32(width**0.5)
+    out = np.zeros((len(source), width), dtype=np.float32)
     for where, both in _counts(source):
         for place, (counts, weight) in enumerate(zip(both, (1.0, LETTERS), strict=True)):
-            counts.data = np.sqrt(counts.data) * rarity[place][counts.indices]
+            counts.data = np.sqrt(counts.data) * rare[place][counts.indices]
             length = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
             made = counts.astype(np.float32) @ onto[place]
             out[where] += (weight / np.maximum(length, 1e-12)[:, None] * made).astype(np.float32)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.source import Kind, Read, Source
+from ..artefacts.derived_readers import Read
+from ..artefacts.source import Kind, Source
 from ..core.errors import DataError, InputError, reason
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .label_rows import listed_labels
@@ -129,11 +130,11 @@ def _refuse_holes(values: NDArray[Any], kind: Kind, owner: str) -> None:
     if kind == "table":
         column = int(np.argmax(bad.any(axis=0)))
         raise DataError(
-            f"column {column} of {owner} has {int(bad[:, column].sum())} values that are NaN, infinite "
+            f"column {column} of {owner} has {int(bad[:, column].sum())} value(s) that are NaN, infinite "
             "or too large for float32; fill or drop them."
         )
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     raise DataError(
-        f"X of {owner} has {int(bad.sum())} values that are NaN, infinite or too large for float32, the "
+        f"X of {owner} has {int(bad.sum())} value(s) that are NaN, infinite or too large for float32, the "
         f"first at {first}; fill or drop them."
     )

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..artefacts.derived_readers import Read
 from ..artefacts.raw_rows import RawRows
-from ..artefacts.source import TASKS, Kind, Read, Source, Task, content_ids
+from ..artefacts.source import TASKS, Kind, Source, Task, content_ids
 from ..core import checks, parameter_names
 from ..core.errors import InputError
+from .file_encoding import checked_encoding
 from .group_and_time import beside_origin, groups_and_times
 from .images import Resized
 from .labels import understand
@@ -44,6 +46,7 @@ class OpenRequest:
     text: tuple[str, ...] | None = None
     group: Any = None
     time: Any = None
+    encoding: str | None = None
     unreadable: str = "refuse"
     trust_names: bool = False
     name: str | None = None
@@ -56,6 +59,7 @@ class OpenRequest:
         if self.task is not None:
             checks.choice("task", owner, self.task, TASKS)
         checks.choice("unreadable", owner, self.unreadable, ("refuse", "skip"))
+        object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         if self.size is not None:
             checks.integer("size", owner, self.size, low=1)
         for word in ("split", "name"):
@@ -86,7 +90,7 @@ class OpenRequest:
         return tuple(self.labels) if named else ()
 
     @property
-    def encoding(self) -> RawRows | None:
+    def fitted_encoding(self) -> RawRows | None:
         """The rows whose encoding a table must use, if it is opened like another one that was encoded."""
         return None if self.like is None else self.like.raw
 
@@ -124,7 +128,11 @@ def _words(name: str, value: Any) -> tuple[str, ...] | None:
     items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
     if not items or (name != "classes" and not all(isinstance(item, str) for item in items)):
         raise InputError(f"{name} of wn.open must be names, at least one; got {value!r}.")
-    if len(set(items)) != len(items):
+    try:
+        different = len(set(items)) == len(items)
+    except TypeError:  # a tuple may hold a list
+        raise InputError(f"{name} of wn.open must be names or numbers; got {value!r:.80}.") from None
+    if not different:
         raise InputError(f"{name} of wn.open must be different names; got {list(items)!r}.")
     return tuple(map(str, items))
 

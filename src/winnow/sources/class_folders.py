@@ -52,6 +52,9 @@ def listed(root: Path, endings: tuple[str, ...]) -> tuple[list[FoundFile], int]:
                 continue
             if name.lower().endswith(endings):
                 file = Path(folder, name)
+                if not file.is_file():
+                    what = "a link to nothing" if file.is_symlink() else "not a file"
+                    raise DataError(f"{file} is {what}; remove it from the folder.")
                 found.append(FoundFile(file.relative_to(root).as_posix(), *stamp_of(file)))
             else:
                 other += 1

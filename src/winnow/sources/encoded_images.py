@@ -71,7 +71,7 @@ def encoded_items(column: Any, folder: Path) -> list[bytes | Path]:
 
 def _beside(folder: Path, path: str) -> Path:
     """The file that a row names, which must lie next to the data or below: no path from data leaves its folder."""
-    if Path(path).is_absolute() or not (folder / path).resolve().is_relative_to(folder.resolve()):
+    if "\0" in path or Path(path).is_absolute() or not (folder / path).resolve().is_relative_to(folder.resolve()):
         raise DataError(
             f"a row names the image file {path!r}, which is outside the folder of the data; it is not read."
         )

@@ -22,7 +22,7 @@ from .arrays import array_pieces, given_targets, to_numpy
 from .assembly import Held, OpenRequest, assemble
 from .splits import without_splits
 
-__all__ = ["Encode", "encoded_source", "function_name", "open_items", "takes_a_batch", "vectors_of"]
+__all__ = ["Encode", "encoded_source", "function_name", "open_items", "takes_a_batch", "vectors_by", "vectors_of"]
 
 BATCH = 256  # items per call
 Encode = Callable[[Any], Any]
@@ -62,7 +62,7 @@ def open_items(items: Any, target: Any, asked: OpenRequest, function: Encode) ->
 
 def encoded_source(source: Source, function: Encode) -> Source:
     """Return the same examples, ids and labels, with the vectors that a function makes of them."""
-    values = vectors_of(function, _read(source), len(source))
+    values = vectors_by(function, source)
     return replace(
         source,
         read=Held(values),
@@ -75,6 +75,11 @@ def encoded_source(source: Source, function: Encode) -> Source:
         read_texts=None,
         raw=None,
     )
+
+
+def vectors_by(function: Encode, source: Source) -> NDArray[np.float32]:
+    """Return the vectors that a function makes of the examples of a source."""
+    return vectors_of(function, _read(source), len(source))
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:

@@ -24,7 +24,7 @@ from .assembly import OpenRequest
 from .class_folders import listed, split_folder
 from .image_folder import ENDINGS as IMAGES
 from .kept_rows import KeptRows
-from .open import SIDE_FILE
+from .own_adapters import SIDE_FILE
 from .text_folder import ENDINGS as TEXTS
 
 __all__ = ["OF_FOLDERS", "write_folder", "write_tar"]

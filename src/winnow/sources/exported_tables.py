@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core.errors import DataError, InputError, reason
 from . import hf
+from .file_encoding import ORIGIN
 from .frames import is_frame, to_arrow
 from .kept_rows import KeptRows
 from .parquet import ENDINGS as PARQUET
@@ -56,7 +57,7 @@ def write_csv(kept: KeptRows, path: Path, delimiter: str, zipped: bool) -> None:
 def _records(kept: KeptRows) -> tuple[list[str], list[list[str]], Any, str]:
     """Return the header, the kept records, the quoting and the delimiter of a CSV file."""
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):  # many TSV files do not quote
-        with _opened(kept.path, newline="") as file:
+        with _opened(kept, newline="") as file:
             first = file.readline()
             file.seek(0)
             delimiter = delimiter_of(kept.path, first)
@@ -78,10 +79,12 @@ def _write_arrow_csv(kept: KeptRows, path: Path, delimiter: str, zipped: bool) -
     try:
         with _binary(path, zipped) as file:
             pa.csv.write_csv(table, file, pa.csv.WriteOptions(delimiter=delimiter))
-    except pa.ArrowException as error:
+    except pa.ArrowException:
+        lists = [field.name for field in table.schema if pa.types.is_nested(field.type)]
+        which = f"column {lists[0]!r}" if lists else "some"
         raise InputError(
-            f"path of Subset.export must end in .jsonl or .parquet for cells that are not single values; got "
-            f"{path.suffix} ({reason(error)})."
+            f"path of Subset.export must end in .jsonl or .parquet, because cells of {which} are not single values and "
+            "do not fit into a CSV file."
         ) from None
 
 
@@ -90,7 +93,7 @@ def write_jsonl(kept: KeptRows, path: Path, zipped: bool) -> None:
     extra = kept.columns.rows() if kept.columns else ({} for _ in kept.where)
     with _text(path, zipped) as file:
         if kept.adapter == "jsonl":
-            with _opened(kept.path) as given:
+            with _opened(kept) as given:
                 wanted = set(kept.where.tolist())
                 lines = (line for line in given if line.strip())
                 kept_lines = (line for place, line in enumerate(lines) if place in wanted)
@@ -187,7 +190,7 @@ def _blocks(kept: KeptRows, path: Path) -> Iterator[pa.Table]:
     if kept.adapter == "parquet":
         yield from _parquet_blocks(kept)
     elif kept.adapter in ("csv", "jsonl"):
-        yield read_table(kept.path).take(kept.where)
+        yield read_table(kept.path, kept.source.origin.get(ORIGIN)).take(kept.where)
     elif kept.adapter == "hf":
         yield hf.arrow_rows(_dataset_rows(kept))
     elif is_frame(kept.what):
@@ -245,7 +248,9 @@ def _text(path: Path, zipped: bool) -> Iterator[IO[str]]:
 
 
 @contextmanager
-def _opened(path: Path, newline: str | None = None) -> Iterator[IO[str]]:
-    """A text file to read, zipped or not."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline=newline) as file:
+def _opened(kept: KeptRows, newline: str | None = None) -> Iterator[IO[str]]:
+    """The text file of the data, zipped or not."""
+    encoding = kept.source.origin.get(ORIGIN) or "utf-8-sig"
+    opener: Any = gzip.open if kept.path.suffix == ".gz" else open
+    with opener(kept.path, "rt", encoding=encoding, newline=newline) as file:
         yield file

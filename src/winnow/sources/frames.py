@@ -85,7 +85,7 @@ def _inputs(
     if tables.must_be_encoded(table.schema, layout, asked, lambda name: holes(table.column(name))):
         cells = table.select(features)
         held = HeldCells(cells) if reader is None else reader("cells", features, cells)
-        return raw_pieces(held, table.num_rows, features, owner, asked.encoding)
+        return raw_pieces(held, table.num_rows, features, owner, asked.fitted_encoding)
     values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
     read = Held(values) if reader is None else reader("matrix", features, values)
     widths = vector_widths(table.schema, features, lambda name: table.column(name).slice(0, 1))

@@ -81,7 +81,12 @@ def groups_and_times(asked: OpenRequest, groups: Any, times: Any, count: int, ow
         raw = held if isinstance(given, str) else given
         if raw is None:
             continue
-        values = np.asarray(raw)
+        try:
+            values = np.asarray(raw)
+        except ValueError:
+            raise InputError(
+                f"{of(option, 'wn.open')} must have one value per example of {owner}; got lists of different lengths."
+            ) from None
         if values.shape != (count,):
             raise InputError(
                 f"{of(option, 'wn.open')} must have {count} entries, one per example of {owner}; got shape "

@@ -140,7 +140,9 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
     if picture is None and tables.must_be_encoded(schema, layout, asked, partial(_holes, dataset, rows)):
         raw_cells = HubCells(rows.select_columns(list(layout.features)))
         return assemble(
-            asked, name, Pieces(**found, **raw_pieces(raw_cells, len(dataset), layout.features, owner, asked.encoding))
+            asked,
+            name,
+            Pieces(**found, **raw_pieces(raw_cells, len(dataset), layout.features, owner, asked.fitted_encoding)),
         )
     if picture is None:
         features = tables.numeric(schema, layout, owner)

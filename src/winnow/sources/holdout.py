@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from ..core.errors import DataError
 from ..core.seeds import drawn_first, stream
 from .grouped_split import by_group, by_time
 
-__all__ = ["hold_out", "sample"]
+__all__ = ["hold_out", "sample", "split_at"]
 
 
 def hold_out(
@@ -83,18 +84,43 @@ def hold_out(
         )
     inside = np.zeros(len(source), dtype=bool)
     inside[held] = True
-    parts = (np.flatnonzero(~inside & ~left), np.flatnonzero(inside))
     about = {"fraction": part, "seed": seed} | ({"left_out": int(left.sum())} if left.any() else {})
-    rest, out = (
+    return split_at(source, inside, names, about, ~inside & ~left)
+
+
+def split_at(
+    source: Source,
+    inside: NDArray[np.bool_],
+    names: tuple[str, str],
+    about: dict[str, Any],
+    rest: NDArray[np.bool_] | None = None,
+) -> tuple[Source, Source]:
+    """Return the rest and the held-out part of a source, each in its order; a table is encoded by the rest alone.
+
+    Parameters
+    ----------
+    source
+        The source to split.
+    inside
+        Which examples are held out.
+    names
+        Names of the two parts, appended to the name of the source.
+    about
+        How they were drawn, for the origin of both.
+    rest
+        Which examples are in the other part; all others if not given.
+    """
+    parts = (np.flatnonzero(~inside if rest is None else rest), np.flatnonzero(inside))
+    left, out = (
         replace(
             source.at(where, f"{source.name}:{word}"), origin={**source.origin, "hold_out": {"part": word, **about}}
         )
         for where, word in zip(parts, names, strict=True)
     )
     if source.raw is None:
-        return rest, out
-    rest = rest.refitted()  # what is held out must not tell how a table is encoded
-    return rest, out.as_in(rest)
+        return left, out
+    left = left.refitted()  # what is held out must not tell how a table is encoded
+    return left, out.as_in(left)
 
 
 def sample(source: Source, size: int, seed: int = 0) -> Source:

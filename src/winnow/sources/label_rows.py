@@ -181,7 +181,8 @@ def _ordered(
     if unknown:
         count = int(found[:, columns.index(unknown[0])].sum())
         raise DataError(
-            f"labels of {owner} must be among the {len(wanted)} given labels; got {unknown[0]!r} ({count} examples)."
+            f"labels of {owner} must be among the {len(wanted)} given labels (for test data, those of the training "
+            f"data); got {unknown[0]!r} ({count} example(s))."
         )
     out = np.zeros((len(found), len(wanted)), dtype=np.uint8)
     for place, name in enumerate(columns):

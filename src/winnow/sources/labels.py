@@ -127,14 +127,17 @@ def _vector(raw: ArrayLike, owner: str, rows: int | None) -> NDArray[Any]:
 def _plain(values: NDArray[Any], owner: str) -> NDArray[Any]:
     """Convert objects to the strings or numbers they are."""
     if values.dtype.kind == "S":
-        return values.astype(np.str_)
+        values = values.astype(object)
     if values.dtype.kind != "O":
         if values.dtype.kind not in "biufU":
             raise InputError(f"labels of {owner} must be numbers, strings or booleans; got dtype {values.dtype}.")
         return values
     kinds = {type(item) for item in values.ravel().tolist()}
     if kinds == {bytes}:
-        return np.array([item.decode("utf-8", "replace") for item in values.tolist()], dtype=object)
+        try:
+            return np.array([item.decode() for item in values.tolist()], dtype=object)
+        except UnicodeDecodeError as error:  # replaced letters could make one class of two
+            raise DataError(f"labels of {owner} are bytes that are not UTF-8, such as {error.object!r}.") from None
     if kinds <= {str}:
         return values
     narrowed = np.array(values.tolist())
@@ -217,8 +220,8 @@ def _renumbered(found: ReadLabels, classes: tuple[str, ...], owner: str) -> Read
     if unknown:
         count = sum(int(used[found.classes.index(name)]) for name in unknown)
         raise DataError(
-            f"labels of {owner} must be among the {len(classes)} given classes; got {unknown[0]!r} "
-            f"({count} examples with unknown classes)."
+            f"labels of {owner} must be among the {len(classes)} given classes (for test data, those of the training "
+            f"data); got {unknown[0]!r} ({count} example(s) of unknown classes)."
         )
     table = np.array([number.get(name, -1) for name in found.classes], dtype=np.int64)
     return ReadLabels("classification", table[labels], classes)

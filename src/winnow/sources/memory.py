@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError
+from ..core.remote import is_url, remote_stamp, url_of
 
 __all__ = ["Recent", "Reloaded", "ReloadedCells", "Remembered", "Stamp", "stamp_of", "unchanged"]
 
@@ -66,7 +67,9 @@ _files = Recent(FILES)
 
 
 def stamp_of(path: str | Path) -> Stamp:
-    """Size and modification time of a file: enough to notice that it changed after it was opened."""
+    """Size and time of change of a file, or version at a URL: enough to notice a change after it was opened."""
+    if is_url(path):
+        return remote_stamp(url_of(path))
     status = Path(path).stat()
     return status.st_size, status.st_mtime_ns
 

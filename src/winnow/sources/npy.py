@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,9 @@ def _beside(path: Path, labels: str) -> Path:
 def _mapped(path: Path) -> NDArray[Any]:
     """A file as an array that is read when it is used; `allow_pickle=False` rejects files that would run code."""
     try:
-        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+        with np.errstate(over="raise"):  # of a size that no machine can hold
+            return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError, ArithmeticError, TypeError, SyntaxError, TokenError) as error:
         raise DataError(f"{path} cannot be read: {why_unreadable(error)}.") from None
 
 

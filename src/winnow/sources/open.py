@@ -1,146 +1,27 @@
-"""`wn.open`: open data of any kind. It recognises what it was given and calls the adapter for it.
-
-Paths are recognised by their contents, without configuration: each adapter is registered with how it recognises what
-it opens, and adapters are asked in the order of their registration. Any package may register more.
-"""
+"""`wn.open`: open data of any kind. It recognises what it was given and calls the adapter for it (`adapter_choice`)."""
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from numpy.typing import ArrayLike
 
 from ..artefacts.source import TASKS, Source, Task
-from ..core import checks, registry
-from ..core.errors import DataError, InputError, NotFoundError
+from ..core import checks
+from ..core.errors import InputError
 from ..core.parameter_names import of
-from ..core.registration import Adapter
 from ..core.request import Parameter, flag
-from . import builtin, cifar, hf, idx, image_folder, npy, npz, parquet, table_file, text_folder, webdataset
-from .arrays import open_arrays
-from .assembly import OpenRequest, renamed
+from .adapter_choice import opened
+from .assembly import OpenRequest
 from .encoded_items import Encode, encoded_source, open_items, takes_a_batch
-from .frames import is_frame, open_frame
+from .file_encoding import ORIGIN
 from .holdout import sample
-from .splits import without_splits
-from .stream_cache import is_stream, open_stream
-from .texts import are_texts, open_texts
-from .torch_dataset import is_map_style, open_torch
+from .own_adapters import apart
 
 __all__ = ["open"]
-
-SIDE_FILE = "winnow.csv"  # weights and soft targets beside the files of an exported folder
-_PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib")
-
-
-def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool]:
-    """Whether a folder holds a file with one of these endings."""
-
-    def found(path: Path) -> bool:
-        items = path.rglob("*") if deep else path.iterdir()
-        names = (item.name for item in items if not item.name.startswith(".") and item.name != SIDE_FILE)
-        return any(name.lower().endswith(endings) for name in names)
-
-    return found
-
-
-# The order counts for folders: the more special first.
-registry.source(name="hf_folder", reads="saved HF data sets", folder=hf.is_saved)(hf.open_saved)
-registry.source(name="cifar", reads="CIFAR batches", folder=cifar.cifar_layout)(cifar.open_cifar)
-registry.source(name="idx", reads="idx files", endings=("-ubyte", "-ubyte.gz"), folder=idx.idx_files)(idx.open_idx)
-registry.source(name="npz", reads="npz", endings=(".npz",))(npz.open_npz)
-registry.source(name="npy", reads="npy", endings=(".npy",), folder=npy.has_arrays)(npy.open_npy)
-registry.source(name="webdataset", reads="tar shards", endings=webdataset.ENDINGS, folder=_holds(webdataset.ENDINGS))(
-    webdataset.open_webdataset
-)
-registry.source(name="parquet", reads="parquet", endings=parquet.ENDINGS, folder=_holds(parquet.ENDINGS))(
-    parquet.open_parquet
-)
-registry.source(name="image_folder", reads="folders of images", folder=image_folder.has_images)(
-    image_folder.open_image_folder
-)
-registry.source(name="csv", reads="csv and tsv", endings=table_file.CSV, folder=_holds(table_file.CSV, deep=False))(
-    table_file.open_csv
-)
-registry.source(name="jsonl", reads="jsonl", endings=table_file.JSONL, folder=_holds(table_file.JSONL, deep=False))(
-    table_file.open_jsonl
-)
-registry.source(name="text_folder", reads="folders of text files", folder=text_folder.has_texts)(
-    text_folder.open_text_folder
-)
-
-
-def _homes(value: Any) -> set[str]:
-    """The libraries a value's class comes from, told without importing any."""
-    return {kind.__module__.split(".")[0] for kind in type(value).__mro__}
-
-
-@registry.source(name="hf", reads="HF data sets", value=lambda value: "datasets" in _homes(value))
-def _hf(what: Any, asked: OpenRequest) -> Source:
-    """A Dataset of HF datasets, or one split of a DatasetDict."""
-    return hf.open_hf(_apart(what)[0], asked)
-
-
-@registry.source(
-    name="frame",
-    reads="data frames",
-    value=lambda value: _homes(value) & {"pandas", "polars", "pyarrow"} and is_frame(value),
-)
-def _frame(what: Any, asked: OpenRequest) -> Source:
-    """A pandas, polars or arrow table, with the labels in a column or beside it."""
-    return open_frame(*_apart(what), asked)
-
-
-@registry.source(name="texts", reads="lists of strings", value=are_texts)
-def _texts(what: Any, asked: OpenRequest) -> Source:
-    """Strings, or pairs of strings, with the labels beside them."""
-    return open_texts(*_apart(what), asked)
-
-
-@registry.source(
-    name="arrays",
-    reads="arrays",
-    value=lambda value: isinstance(value, list) or any(hasattr(value, a) for a in ("__array__", "detach", "tocsr")),
-)
-def _arrays(what: Any, asked: OpenRequest) -> Source:
-    """Arrays, tensors, sparse matrices or lists, with the labels beside them."""
-    return open_arrays(*_apart(what), asked)
-
-
-@registry.source(name="stream", reads="torch iterable data sets", value=is_stream)
-def _stream(what: Any, asked: OpenRequest) -> Source:
-    """A torch IterableDataset, read once."""
-    return open_stream(_without_targets(what), asked)
-
-
-@registry.source(
-    name="torch",
-    reads="torch data sets",
-    value=lambda value: (
-        not isinstance(value, (dict, set, bytes, str)) and (is_map_style(value) or "torch" in _homes(value))
-    ),
-)
-def _torch(what: Any, asked: OpenRequest) -> Source:
-    """A torch map-style dataset: anything with len() and [position]."""
-    return open_torch(_without_targets(what), asked)
-
-
-def _without_targets(what: Any) -> Any:
-    """Return a dataset, which holds its targets itself."""
-    inputs, target = _apart(what)
-    if target is not None:
-        raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
-    return inputs
-
-
-def _apart(what: Any) -> tuple[Any, Any]:
-    """Inputs and targets of what was given."""
-    return what if isinstance(what, tuple) else (what, None)
 
 
 def open(  # the name is the public promise
@@ -184,6 +65,9 @@ def open(  # the name is the public promise
         str | ArrayLike | None,
         Parameter("Column with the time of each example; the latest part is held out.", kind=str | None),
     ] = None,
+    encoding: Annotated[
+        str | None, Parameter("Encoding of text files, such as latin-1; UTF-8 if not given.", kind=str | None)
+    ] = None,
     unreadable: Annotated[
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
@@ -203,8 +87,8 @@ def open(  # the name is the public promise
     Parameters
     ----------
     what
-        A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), the path of a file or folder, `(X, y)` or `X` as
-        arrays, lists of strings or frames, a torch dataset, an HF dataset, a pandas, polars or arrow table, or a
+        A built-in name (digits, mnist, fashion-mnist, cifar10, sst2), the path or URL of a file or folder, `(X, y)` or
+        `X` as arrays, lists of strings or frames, a torch dataset, an HF dataset, a pandas, polars or arrow table, or a
         Source, which is returned unchanged. A folder with the name of a built-in data set is opened as `./name`.
     labels
         The column (tables, CSV, parquet, HF) or key (npz) with the targets, or, for arrays and frames, the targets
@@ -236,6 +120,9 @@ def open(  # the name is the public promise
     time
         The column or key with the time of each example, as a number or a date in ISO 8601, or one value per example. It
         is no feature. What is held out is then the latest part, and folds are blocks of time.
+    encoding
+        The encoding of CSV, TSV and JSONL files and of folders of text files, such as "latin-1", "cp1252" or "utf-16".
+        If not given they must be UTF-8.
     unreadable
         What to do about images that cannot be decoded: "refuse" raises when one is fetched; "skip" decodes every
         image now and leaves out the broken ones, with a warning and a record in `origin`.
@@ -291,11 +178,12 @@ def open(  # the name is the public promise
         split=split,
         size=size,
         classes=classes,  # type: ignore[arg-type]  # any sequence: OpenRequest makes tuples of words
-        columns=columns or None,  # type: ignore[arg-type]
-        drop=drop or None,  # type: ignore[arg-type]
-        text=text or None,  # type: ignore[arg-type]
+        columns=_named(columns),
+        drop=_named(drop),
+        text=_named(text),
         group=group,
         time=time,
+        encoding=encoding,
         unreadable=unreadable,
         trust_names=trust_names,
         like=_model(like),
@@ -306,9 +194,14 @@ def open(  # the name is the public promise
         return _limited(_encoded(what, asked, encode), limit)
     if like is not None and asked.classes is None and like.classes:
         asked = replace(asked, classes=like.classes)
-    source = _opened(what, asked)
+    source = opened(what, asked)
     if like is not None:
         source = source.as_in(like)
+    if encoding is not None and ORIGIN not in source.origin:
+        raise InputError(
+            f"{of('encoding', 'wn.open')} is for CSV, TSV and JSONL files and folders of text files; source "
+            f"{source.name!r} is none; leave it out."
+        )
     if text and source.kind != "text":
         raise InputError(
             f"{of('text', 'wn.open')} names a column of a table; source {source.name!r} holds a {source.kind}."
@@ -320,10 +213,10 @@ def _encoded(what: Any, asked: OpenRequest, encode: Encode) -> Source:
     """The vectors that a function makes of items in a list, or of any data that can be opened."""
     if not takes_a_batch(encode):
         raise InputError(f"{of('encode', 'wn.open')} must be a function from a batch to vectors; got {encode!r:.80}.")
-    inputs, target = _apart(what)
+    inputs, target = apart(what)
     if isinstance(inputs, list):
         return open_items(inputs, target, asked, encode)
-    return encoded_source(_opened(what, asked), encode)
+    return encoded_source(opened(what, asked), encode)
 
 
 def _limited(source: Source, limit: int | None) -> Source:
@@ -340,111 +233,6 @@ def _model(like: Any) -> Source | None:
     return like
 
 
-def _opened(what: Any, asked: OpenRequest) -> Source:
-    if isinstance(what, Source):
-        return _again(what, asked)
-    if isinstance(what, str) and what in builtin.NAMES:
-        return builtin.open_builtin(what, asked, _open_path)
-    if isinstance(what, (str, os.PathLike)):
-        return _open_text(what, asked)
-    if isinstance(what, tuple) and len(what) != 2:
-        raise InputError(f"{of('what', 'wn.open')} must be (X, y) if it is a tuple; got {len(what)} items.")
-    return _open_values(what, asked)
-
-
-def _again(source: Source, asked: OpenRequest) -> Source:
-    without_splits(asked.split, f"source {source.name!r}")
-    asked.refuse("labels", "task", "ids", "size", "columns", "drop", "text", of="a Source, which is open already")
-    return renamed(source, asked)
-
-
-def _open_values(what: Any, asked: OpenRequest) -> Source:
-    """Whatever is in memory, by the first adapter that recognises it."""
-    inputs, target = _apart(what)
-    for adapter in _adapters():
-        if adapter.value is not None and adapter.value(inputs):
-            return _by(adapter, what, asked)
-    if isinstance(inputs, (dict, set, bytes)) or inputs is None:
-        raise InputError(
-            f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset; "
-            f"got {type(inputs).__name__}."
-        )
-    if target is not None:
-        raise InputError(f"X of wn.open must be an array or a frame when y is given; got {type(inputs).__name__}.")
-    raise InputError(
-        f"{of('what', 'wn.open')} must be a name, a path, arrays, a frame or a dataset with len() and "
-        f"[position]; got {type(inputs).__name__}."
-    )
-
-
-def _open_text(what: str | os.PathLike[str], asked: OpenRequest) -> Source:
-    """What lies at a path, or what an adapter makes of a text that is none."""
-    try:
-        return _open_path(_existing(what), asked)
-    except NotFoundError:
-        for adapter in _adapters():
-            if adapter.package != "winnow" and adapter.value is not None and adapter.value(what):
-                return _by(adapter, what, asked)
-        raise
-
-
-def _adapters() -> list[Adapter]:
-    return registry.listing("source")
-
-
-def _by(adapter: Adapter, what: Any, asked: OpenRequest) -> Source:
-    """A Source by one adapter."""
-    source: Source = adapter.function(what, asked)
-    return source
-
-
-def _existing(what: str | os.PathLike[str]) -> Path:
-    try:
-        path = Path(what).expanduser()
-        if path.exists():
-            return path
-    except (OSError, ValueError, RuntimeError):
-        pass  # too long a name, a zero byte, an unknown home: no such file in any case
-    if "://" in str(what):
-        raise NotFoundError(f"{what} is not on this machine; winnow downloads nothing, so fetch it first.")
-    near = difflib.get_close_matches(str(what), builtin.NAMES, n=1, cutoff=0.6)
-    hint = f" (nearest: {near[0]!r})" if near else ""
-    raise NotFoundError(
-        f"there is no file or folder {str(what)!r}, and no built-in data set of that name{hint}; "
-        f"built-in: {', '.join(builtin.NAMES)}."
-    )
-
-
-def _open_path(path: Path, asked: OpenRequest) -> Source:
-    """Open a path with the adapter that recognises it."""
-    if not isinstance(asked.labels, (str, type(None))) and not asked.label_columns:
-        raise InputError(
-            f"{of('labels', 'wn.open')} must name a column or key of {path}; got {type(asked.labels).__name__}."
-        )
-    try:
-        if path.is_dir():
-            return _open_folder(path, asked)
-        lower = path.name.lower()
-        for adapter in _adapters():
-            if adapter.endings and lower.endswith(adapter.endings):
-                return _by(adapter, path, asked)
-    except PermissionError as error:
-        raise DataError(f"{error.filename or path} cannot be read: permission denied.") from None
-    if lower.endswith(_PICKLES):
-        raise DataError(f"{path} is a pickle, which can run code; winnow loads none, so save the arrays as npz.")
-    raise DataError(f"{path} has an extension that winnow does not read; it reads {_reads()}.")
-
-
-def _open_folder(path: Path, asked: OpenRequest) -> Source:
-    for adapter in _adapters():
-        if adapter.folder is not None and adapter.folder(path):
-            return _by(adapter, path, asked)
-    names = sorted(item.name for item in path.iterdir())
-    seen = f"it holds {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}" if names else "it is empty"
-    raise DataError(f"folder {path} holds nothing winnow reads ({_reads()}); {seen}.")
-
-
-def _reads() -> str:
-    """What lies at a path and can be opened, in words."""
-    *most, last = (adapter.reads for adapter in _adapters() if adapter.endings or adapter.folder)
-    return f"{', '.join(most)} and {last}"
+def _named(given: Any) -> Any:
+    """Names as given; None for an empty list, which the command line makes of an option that is not there."""
+    return None if isinstance(given, str | list | tuple) and not given else given

@@ -126,7 +126,9 @@ Data = Annotated[
 MoreData = Annotated[
     Any,
     Parameter(
-        "Validation data for --tolerance; if not given, a fifth of the data is held out.", plain=None, kind=str | None
+        "Validation data for --tolerance; if not given, every example is measured in turn, by rotating folds.",
+        plain=None,
+        kind=str | None,
     ),
 ]
 TestData = Annotated[

@@ -34,7 +34,7 @@ from .texts import text_pieces
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ENDINGS", "open_parquet"]
+__all__ = ["ENDINGS", "open_parquet", "open_shards"]
 
 ENDINGS = (".parquet", ".pq")
 HELD = 512 << 20  # bytes: a table smaller than this stays in memory once read
@@ -44,8 +44,13 @@ _whole = Recent(HELD)
 def open_parquet(path: Path, asked: OpenRequest) -> Source:
     """Make a Source over a parquet file or a directory of shards."""
     name = asked.named(path)
+    files, split = split_files(path, ENDINGS, asked.split, f"source {name!r}")
+    return open_shards(str(path), files, split, name, asked)
+
+
+def open_shards(path: str, files: list[str], split: str | None, name: str, asked: OpenRequest) -> Source:
+    """Make a Source over the shards of a split; they may be URLs, and `path` is where they are."""
     owner = f"source {name!r}"
-    files, split = split_files(path, ENDINGS, asked.split, owner)
     schema = _schema(files, owner)
     shards = shards_of(files, schema.names)
     if len(shards) == 0:
@@ -57,7 +62,7 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     if layout.identity is not None:
         tables.unique_ids(_column(shards, layout.identity), layout, owner)
         own_ids = ColumnIds(shards, layout.identity)
-    origin: dict[str, Any] = {"path": str(path), "labels": layout.targets, **({"split": split} if split else {})}
+    origin: dict[str, Any] = {"path": path, "labels": layout.targets, **({"split": split} if split else {})}
     found: dict[str, Any] = {
         "adapter": "parquet",
         "count": len(shards),
@@ -67,7 +72,12 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
         "ids_from": f"column {layout.identity}",
         "stamps": FileStamps(
             tuple((path, *stamp) for path, stamp in shards.files),
-            (layout, asked.text, asked.columns, *(() if asked.encoding is None else (asked.encoding.digest,))),
+            (
+                layout,
+                asked.text,
+                asked.columns,
+                *(() if asked.fitted_encoding is None else (asked.fitted_encoding.digest,)),
+            ),
         ),
         **tables.target_pieces(layout, partial(_column, shards), asked, owner),
         **tables.beside(layout, partial(_column, shards)),
@@ -80,7 +90,9 @@ def open_parquet(path: Path, asked: OpenRequest) -> Source:
     if picture is None and tables.must_be_encoded(schema, layout, asked, shards.nulls):
         raw_cells = ShardCells(replace(shards, columns=layout.features))
         return assemble(
-            asked, name, Pieces(**found, **raw_pieces(raw_cells, len(shards), layout.features, owner, asked.encoding))
+            asked,
+            name,
+            Pieces(**found, **raw_pieces(raw_cells, len(shards), layout.features, owner, asked.fitted_encoding)),
         )
     if picture is None:
         return _numbers(shards, schema, tables.numeric(schema, layout, owner), found, asked, name)

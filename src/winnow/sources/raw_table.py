@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.raw_rows import RawRows
 from ..core.errors import DataError
+from ..core.parameter_names import argument
 from ..core.progress import track
 from . import column_values, tables
 from .cell_types import plain_cells, plain_schema
@@ -339,8 +340,8 @@ def _warn_of_identifiers(rows: RawTable) -> None:
     for name in rows.names:
         if len(some) >= FEWEST and column_values.like_identifiers(found.column(name)):
             warnings.warn(
-                f"column {name!r} of {rows.owner} has a different string in every row, as ids have: name it in ids= "
-                "if it is one, or in drop= to leave it out",
+                f"column {name!r} of {rows.owner} has a different string in every row, as ids have: name it in "
+                f"{argument('ids', 'wn.open')} if it is one, or in {argument('drop', 'wn.open')} to leave it out",
                 stacklevel=2,
             )
 

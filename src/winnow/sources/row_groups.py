@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError, reason
+from ..core.remote import is_url, remote_file
 from .memory import Recent, Stamp, stamp_of, unchanged
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def opened(path: str, stamp: Stamp) -> pq.ParquetFile:
     def make() -> pq.ParquetFile:
         unchanged(path, stamp)
         try:
+            if is_url(path):
+                return pq.ParquetFile(remote_file(path), pre_buffer=True)
             return pq.ParquetFile(path, buffer_size=1 << 20)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{path} cannot be read as parquet: {reason(error)}.") from None

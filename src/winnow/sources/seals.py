@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..artefacts.canonical_bytes import array_bytes, id_bytes
+from ..artefacts.frozen_arrays import order_of
 from ..core.errors import StoreError
 from ..core.files import atomic, fingerprint
 
 __all__ = ["ContentSeal", "FileStamps", "array_seal"]
 
 SETTLED = 2e9  # nanoseconds after which a later change gives a file another time
-BLOCK = 4096  # rows at a time
 DIGEST = 16  # bytes
 
 
@@ -85,16 +86,14 @@ class ContentSeal:
         rows = bytearray()
         for row in self.content():
             rows += hashlib.blake2b(row, digest_size=DIGEST).digest()
-        table = np.frombuffer(bytes(rows), dtype=np.uint8).reshape(-1, DIGEST)
-        return hashlib.blake2b(table[np.argsort(ids, kind="stable")].tobytes(), digest_size=DIGEST).hexdigest()
+        return array_seal(np.frombuffer(rows, dtype=np.uint8).reshape(-1, DIGEST), ids)
 
 
 def array_seal(values: NDArray[Any], ids: NDArray[Any]) -> str:
     """Digest of inputs in memory, in the order of their ids."""
     digest = hashlib.blake2b(digest_size=DIGEST)
-    order = np.argsort(ids, kind="stable")
-    for start in range(0, order.size, BLOCK):
-        digest.update(np.ascontiguousarray(values[order[start : start + BLOCK]]).tobytes())
+    for part in array_bytes(values, order_of(ids)).each():
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -104,5 +103,5 @@ def _place(stamps: FileStamps, ids: NDArray[Any]) -> Path | None:
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         return None
-    key = fingerprint(list(stamps.files), repr(stamps.what), "\n".join(map(str, ids.tolist())).encode())
+    key = fingerprint(list(stamps.files), repr(stamps.what), id_bytes(ids, None))
     return folder / "winnow" / "seals" / key

@@ -8,12 +8,12 @@ without splits is all training data. If `test` is requested and only a validatio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..core.errors import DataError, NotFoundError
 
-__all__ = ["choose", "split_files", "split_named", "without_splits"]
+__all__ = ["choose", "shards_of_split", "split_files", "split_named", "without_splits"]
 
 _WORDS = {
     "train": "train",
@@ -75,11 +75,15 @@ def split_files(path: Path, endings: tuple[str, ...], asked: str | None, owner: 
         for item in path.rglob("*")
         if item.suffix.lower() in endings and not item.name.startswith((".", "_")) and item.is_file()
     )
+    return shards_of_split({str(item.relative_to(path)): str(item.resolve()) for item in found}, asked, owner)
+
+
+def shards_of_split(files: Mapping[str, str], asked: str | None, owner: str) -> tuple[list[str], str | None]:
+    """Return the files of a split, in the order given, and its name; `files` maps their paths in a folder to them."""
     by_split: dict[str | None, list[str]] = {}
-    for item in found:
-        inside = item.relative_to(path).parts
-        split = next((word for part in reversed(inside) if (word := split_named(part))), None)
-        by_split.setdefault(split, []).append(str(item.resolve()))
+    for inside, file in files.items():
+        split = next((word for part in reversed(Path(inside).parts) if (word := split_named(part))), None)
+        by_split.setdefault(split, []).append(file)
     if list(by_split) == [None]:
         without_splits(asked, owner)
         return by_split[None], None

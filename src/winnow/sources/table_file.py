@@ -1,14 +1,16 @@
 """Files that hold one table: CSV, TSV and JSONL, gzipped or not; a directory of `train.csv`, `test.csv` has splits.
 
-CSV and TSV start with a header line. JSONL holds one object per line, whose keys are the columns.
+CSV and TSV start with a header line. JSONL holds one object per line, whose keys are the columns. Files are UTF-8, or
+of the encoding that is declared.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from numpy.typing import NDArray
 
@@ -16,9 +18,10 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from . import tables
 from .assembly import OpenRequest
+from .file_encoding import ORIGIN, is_utf8, not_utf8, recoded
 from .frames import from_table
 from .memory import Reloaded, ReloadedCells, stamp_of
-from .splits import choose, split_named, without_splits
+from .splits import choose, shards_of_split, split_named, without_splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +47,8 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
     name, split, file = asked.named(path), None, path
     if path.is_dir():
         files = sorted(item for item in path.iterdir() if item.name.lower().endswith(endings))
+        if adapter == "jsonl" and len(files) > 1:
+            return _open_shards(path, files, asked, name)
         by_split = {word: item for item in files if (word := split_named(item.name))}
         if len(by_split) != len(files):
             raise DataError(
@@ -54,55 +59,113 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
         file = by_split[split]
     else:
         without_splits(asked.split, f"source {name!r}")
-    table = read_table(file)
-    where = str(file.resolve())
-    stamps = ((where, stamp_of(where)),)
+    table = read_table(file, asked.encoding)
+    origin = {"adapter": adapter, "path": str(file)} | ({"split": split} if split else {})
+    return _source(table, [str(file.resolve())], asked, name, origin)
+
+
+def _source(table: pa.Table, files: list[str], asked: OpenRequest, name: str, origin: dict[str, Any]) -> Source:
+    """Make a Source of a table that can be read from its files again."""
+    stamps = tuple((file, stamp_of(file)) for file in files)
+    where = "\n".join(files)
 
     def reader(form: str, columns: tuple[str, ...], values: Any) -> Reloaded:
         made = ReloadedCells if form == "cells" else Reloaded
-        return made(load_columns, (where, form, columns), stamps).primed(values)
+        return made(load_columns, (where, form, columns, asked.encoding), stamps).primed(values)
 
-    origin: dict[str, Any] = {"adapter": adapter, "path": str(file), "reader": reader}
-    return from_table(table, None, asked, name, origin | ({"split": split} if split else {}))
+    declared = {} if asked.encoding is None else {ORIGIN: asked.encoding}
+    return from_table(table, None, asked, name, {**origin, "reader": reader, **declared})
 
 
-def load_columns(path: str, form: str, columns: tuple[str, ...]) -> Any:
-    """Read columns of a file that was opened before, possibly in another process: a `matrix`, `strings` or `cells`."""
-    found = read_table(Path(path))
+def _open_shards(path: Path, files: list[Path], asked: OpenRequest, name: str) -> Source:
+    """Make a Source over several JSONL files that are one table, or over one split of them."""
+    import pyarrow as pa
+
+    chosen, split = shards_of_split({file.name: str(file.resolve()) for file in files}, asked.split, f"source {name!r}")
+    try:
+        table = _joined(chosen, asked.encoding)
+    except pa.ArrowException as error:
+        raise DataError(f"the JSONL files of {path} do not have the same columns: {reason(error)}.") from None
+    return _source(
+        table, list(chosen), asked, name, {"adapter": "jsonl", "path": str(path)} | ({"split": split} if split else {})
+    )
+
+
+def _joined(files: Sequence[str], encoding: str | None) -> pa.Table:
+    """Read files as one table."""
+    import pyarrow as pa
+
+    parts = [read_table(Path(file), encoding) for file in files]
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts, promote_options="default")
+
+
+def load_columns(path: str, form: str, columns: tuple[str, ...], encoding: str | None = None) -> Any:
+    """Read columns of files (one path per line) opened before, perhaps in another process.
+
+    The form is `matrix`, `strings` or `cells`.
+    """
+    found = _joined(path.split("\n"), encoding)
     if form == "cells":
         return found.select(columns)
     made: dict[str, Callable[..., NDArray[Any]]] = {"matrix": tables.matrix, "strings": tables.strings}
     return made[form](found, columns, f"source {Path(path).name!r}")
 
 
-def read_table(path: Path) -> pa.Table:
+def read_table(path: Path, encoding: str | None = None) -> pa.Table:
     """Read the whole file as an arrow table."""
-    return (read_jsonl if path.name.lower().endswith(JSONL) else read_csv)(path)
+    try:
+        return (read_jsonl if path.name.lower().endswith(JSONL) else read_csv)(path, encoding)
+    except UnicodeError as error:
+        said = not_utf8() if encoding is None else f"is not {encoding}: {reason(error)}"
+        raise DataError(f"{path} {said}.") from None
 
 
-def read_csv(path: Path) -> pa.Table:
+def _bytes(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", (gzip.open if path.suffix == ".gz" else open)(path, "rb"))
+
+
+def read_csv(path: Path, encoding: str | None = None) -> pa.Table:
     """Read the whole file as an arrow table."""
     import pyarrow as pa
     import pyarrow.csv as csv
 
     tabs = ".tsv" in path.name.lower()
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            header = file.readline().decode("utf-8-sig")
-            split = {"delimiter": delimiter_of(path, header), "newlines_in_values": not tabs}
-            file.seek(0)
-            try:
-                table = csv.read_csv(file, parse_options=csv.ParseOptions(**split))
-            except pa.ArrowInvalid:
-                if not tabs:
-                    raise
-                file.seek(0)  # many TSV files do not quote: a quotation mark is part of the text there
-                table = csv.read_csv(file, parse_options=csv.ParseOptions(**split, quote_char=False))
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        with _bytes(path) as raw, recoded(raw, encoding) as file:
+            header = file.readline()
+            if not is_utf8(io.BytesIO(header)):
+                raise DataError(f"{path} {not_utf8()}; its first line is not.")
+        split = {"delimiter": delimiter_of(path, header.decode("utf-8-sig")), "newlines_in_values": not tabs}
+        try:
+            with _stream(path, encoding) as stream:
+                table = csv.read_csv(stream, parse_options=csv.ParseOptions(**split))
+        except pa.ArrowInvalid:
+            if not tabs:
+                raise
+            with _stream(path, encoding) as stream:  # many TSV files do not quote: a quotation mark is part of the text
+                table = csv.read_csv(stream, parse_options=csv.ParseOptions(**split, quote_char=False))
+    except (pa.ArrowException, OSError, EOFError) as error:
         raise DataError(f"{path} cannot be read as CSV: {reason(error)}.") from None
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+            raise DataError(f"{path} {not_utf8()}; the first such column is {name!r}.")
     if table.column_names and all(map(_is_number, table.column_names)):
         raise DataError(f"{path} has no header: its first line is all numbers; put the column names there.")
     return table
+
+
+def _stream(path: Path, encoding: str | None) -> pa.NativeFile:
+    """Open the file, in UTF-8, by arrow itself.
+
+    A thread of arrow that lets go of a file of Python while Python ends would abort the process.
+    """
+    import pyarrow as pa
+
+    with _bytes(path) as raw:
+        if (file := recoded(raw, encoding)) is not raw:
+            return pa.BufferReader(file.read())
+    plain = pa.OSFile(str(path))
+    return pa.CompressedInputStream(plain, "gzip") if path.suffix == ".gz" else plain
 
 
 def delimiter_of(path: Path, header: str) -> str:
@@ -110,15 +173,21 @@ def delimiter_of(path: Path, header: str) -> str:
     return "\t" if ".tsv" in path.name.lower() else max(",;\t", key=header.count)
 
 
-def read_jsonl(path: Path) -> pa.Table:
+def read_jsonl(path: Path, encoding: str | None = None) -> pa.Table:
     """Read the whole file as an arrow table."""
     import pyarrow as pa
     import pyarrow.json as json
 
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            return json.read_json(file, read_options=json.ReadOptions(block_size=LONGEST_LINE))
+        with _stream(path, encoding) as stream:
+            table = json.read_json(stream, read_options=json.ReadOptions(block_size=LONGEST_LINE))
+            table.validate(full=True)  # arrow takes any bytes for text
+            return table
     except (pa.ArrowException, OSError, EOFError) as error:
+        if isinstance(error, pa.ArrowException) and encoding is None:
+            with _bytes(path) as raw:
+                if not is_utf8(raw):
+                    raise DataError(f"{path} {not_utf8()}.") from None
         raise DataError(f"{path} cannot be read as JSON lines: {reason(error)}.") from None
 
 

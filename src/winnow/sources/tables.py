@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import DataError, InputError, UnknownNameError
-from ..core.parameter_names import of
+from ..core.parameter_names import argument, of
 from .assembly import OpenRequest
 from .column_values import holds_strings, is_number, is_vector, numbers, vectors
 from .group_and_time import named_beside
@@ -138,12 +138,12 @@ def _known(name: str, names: Sequence[str], option: str, owner: str) -> str:
 
 def _columns_like(asked: OpenRequest, names: Sequence[str], owner: str) -> tuple[str, ...] | None:
     """The raw columns of the source whose encoding is to be used."""
-    if asked.encoding is None:
+    if asked.fitted_encoding is None:
         return None
-    absent = [name for name in asked.encoding.names if name not in names]
+    absent = [name for name in asked.fitted_encoding.names if name not in names]
     if absent:
         raise DataError(f"{owner} has no column {absent[0]!r}, which the training data has.")
-    return asked.encoding.names
+    return asked.fitted_encoding.names
 
 
 def must_be_encoded(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, holes: Callable[[str], int]) -> bool:
@@ -161,7 +161,7 @@ def must_be_encoded(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest,
         Returns the number of missing values of a column.
     """
     if asked.like is not None and asked.like.kind == "table":
-        return asked.encoding is not None
+        return asked.fitted_encoding is not None
     kinds = [(name, schema.field(name).type) for name in layout.features]
     return any(not (is_number(kind) or is_vector(kind)) or (is_number(kind) and holes(name)) for name, kind in kinds)
 
@@ -208,7 +208,7 @@ def text_columns(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, ow
     """Return the columns of text: those named, or the only feature if it holds strings; none for a table of numbers."""
     import pyarrow.types as kinds
 
-    if asked.encoding is not None:
+    if asked.fitted_encoding is not None:
         return ()
     if asked.text is None:
         only = layout.features if len(layout.features) == 1 else ()
@@ -278,7 +278,7 @@ def matrix(
         bad = bad or int((~np.isfinite(out[:, place : place + width])).sum())
         if bad:
             raise DataError(
-                f"column {name!r} of {owner} has {bad} values that are missing, NaN, infinite or too "
+                f"column {name!r} of {owner} has {bad} value(s) that are missing, NaN, infinite or too "
                 "large for float32; fill or drop them."
             )
         place += width
@@ -295,6 +295,17 @@ def raw_values(column: pa.ChunkedArray) -> NDArray[Any]:
     if (plain or kinds.is_decimal(column.type)) and not column.null_count:
         return numbers(column)
     out = np.empty(len(column), dtype=object)
+    if kinds.is_string(column.type) or kinds.is_large_string(
+        column.type
+    ):  # each different string is one object, however often it occurs
+        start = 0
+        for chunk in column.chunks:
+            coded = chunk.dictionary_encode()
+            words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)  # the last one is for nulls
+            places = coded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+            out[start : start + len(chunk)] = words[places]
+            start += len(chunk)
+        return out
     for place, value in enumerate(column.to_pylist()):  # one by one, because a value may be a list
         out[place] = value
     return out
@@ -344,15 +355,22 @@ def unique_ids(column: pa.ChunkedArray, layout: ColumnLayout, owner: str) -> Non
     if not (holds_strings(kind) or kinds.is_integer(kind)):
         raise DataError(f"id column {name!r} of {owner} must hold whole numbers or text; it holds {kind}.")
     missing = column.null_count
-    repeated = len(column) - missing - compute.count_distinct(column).as_py()
+    repeated = 0
+    if not kinds.is_integer(kind):
+        repeated = len(column) - missing - compute.count_distinct(column).as_py()
+    elif not missing:  # a table of all numbers would take 150 bytes each
+        values = numbers(column)
+        if not bool((values[1:] > values[:-1]).all()):
+            values = np.sort(values)
+            repeated = int((values[1:] == values[:-1]).sum())
     if missing or repeated:
         what = f"{missing} missing" if missing else f"{repeated} repeated"
         way = (
             ""
             if layout.identity_asked
-            else ("; pass ids= to name another column, or rename this one if it is a feature")
+            else (f"; give {argument('ids', 'wn.open')} to name another column, or rename this one if it is a feature")
         )
-        raise DataError(f"id column {name!r} of {owner} has {what} values{way}.")
+        raise DataError(f"id column {name!r} of {owner} has {what} value(s){way}.")
 
 
 def id_values(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Text folders: one `.txt` file per example, in one subfolder per class, below `train/` and `test/` if given.
 
-An example's id is its path relative to the opened folder, so adding files changes no ids. Files are UTF-8.
+An example's id is its path relative to the opened folder, so adding files changes no ids. Files are UTF-8, or of the
+encoding that is declared.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from .assembly import OpenRequest, Pieces, assemble
 from .class_folders import FoundFile, files_digest, folder_labels, holds, listed, split_folder
+from .file_encoding import ORIGIN, decoded, not_utf8
 from .memory import unchanged
 from .seals import FileStamps
 from .texts import text_pieces
@@ -44,7 +46,8 @@ def open_text_folder(path: Path, asked: OpenRequest) -> Source:
     origin: dict[str, Any] = {"path": str(path), "labels": None if labels is None else "folders"}
     origin |= {"split": split} if split else {}
     origin |= {"other_files": other} if other else {}
-    files = TextFiles(str(root.resolve()), tuple(found))
+    origin |= {} if asked.encoding is None else {ORIGIN: asked.encoding}
+    files = TextFiles(str(root.resolve()), tuple(found), asked.encoding)
     return assemble(
         asked,
         name,
@@ -55,8 +58,10 @@ def open_text_folder(path: Path, asked: OpenRequest) -> Source:
             own_ids=np.array([prefix + item.path for item in found], dtype=np.str_),
             ids_from="paths",
             origin=origin,
-            stamps=FileStamps(tuple((str(Path(files.root, item.path)), item.size, item.changed) for item in found)),
-            **text_pieces(files, len(found), owner, (files.root, files_digest(found))),
+            stamps=FileStamps(
+                tuple((str(Path(files.root, item.path)), item.size, item.changed) for item in found), asked.encoding
+            ),
+            **text_pieces(files, len(found), owner, (files.root, files_digest(found), asked.encoding)),
         ),
     )
 
@@ -67,6 +72,7 @@ class TextFiles:
 
     root: str
     files: tuple[FoundFile, ...]
+    encoding: str | None = None
 
     def __call__(self, positions: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return the strings at these positions."""
@@ -76,7 +82,10 @@ class TextFiles:
             path = Path(self.root, name)
             unchanged(str(path), (stamp[0], stamp[1]))
             try:
-                out[place] = path.read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError) as error:
-                raise DataError(f"{path} cannot be read as UTF-8 text: {reason(error)}.") from None
+                out[place] = decoded(path.read_bytes(), self.encoding)
+            except UnicodeError as error:
+                said = not_utf8() if self.encoding is None else f"is not {self.encoding}: {reason(error)}"
+                raise DataError(f"{path} {said}.") from None
+            except OSError as error:
+                raise DataError(f"{path} cannot be read: {reason(error)}.") from None
         return out

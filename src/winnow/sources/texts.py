@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.source import Read, Source
+from ..artefacts.derived_readers import Read
+from ..artefacts.source import Source
 from ..core.errors import DataError, InputError
 from .arrays import given_targets
 from .assembly import Held, OpenRequest, Pieces, assemble

@@ -22,11 +22,12 @@ from ..artefacts import Source
 from ..core import registry
 from ..core.errors import UnknownNameError
 from ..engines import Engine, engine_of
+from .engine_checks import checks_of_engine
 from .planted import Planted, planted
 from .score_checks import checks_of_score
 from .selector_checks import checks_of_selector
 from .signal_checks import checks_of_signal
-from .source_engine_checks import checks_of_engine, checks_of_source
+from .source_checks import checks_of_source
 
 __all__ = [
     "Planted",

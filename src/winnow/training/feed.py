@@ -1,7 +1,8 @@
 """Feed: a Source as batches of tensors, in canonical order, scaled, augmented on request.
 
 A feed has its examples sorted by id, so that batch order, augmentation and rounding depend on ids and seed and never on
-the order of the source. Examples are kept in memory if they fit the budget, and otherwise fetched batch by batch.
+the order of the source. Examples are kept in memory if they fit the budget. Otherwise they are decoded once into a file
+that is mapped, or, if the disk has no room for it, fetched batch by batch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ..artefacts import Source
 from ..core.progress import track
 from ..models.text_transformers import reader_of
+from .spilled_rows import SpilledRows, spill
 
 __all__ = ["Feed", "Scaling", "hold"]
 
@@ -138,10 +140,14 @@ class Feed:
         Where examples come from.
     scaling
         How to scale; if not given, measured on this source.
+    budget
+        Bytes of examples that are held in memory.
     """
 
-    def __init__(self, source: Source, scaling: Scaling | None = None) -> None:
-        self.source = hold(source)
+    def __init__(self, source: Source, scaling: Scaling | None = None, budget: int = BUDGET) -> None:
+        self.source = hold(source, budget)
+        if not isinstance(self.source.read, _Held | SpilledRows) and (spilled := spill(source)) is not None:
+            self.source = replace(source, read=spilled, make_ids=source.ids)
         self.scaling = Scaling.of(self.source) if scaling is None else scaling
         self.order = source.order
         self.ids = source.ids[self.order]

@@ -4,15 +4,16 @@ for epoch:                      until the planned number of steps is done
     for batch of a new shuffle:             or of new draws by weight
         loss, backward, step
         after_batch(positions, outputs)     here the logits of training can be recorded at no cost
+        every few minutes: a checkpoint     if a step of a run is under way; a killed training goes on from it
     after_epoch(epoch, model)   here a Recorder can run, in eval mode and without augmentation
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 import numpy as np
@@ -23,13 +24,16 @@ from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import drawn_first, number, stream
+from ..core.work_clock import begin, seconds_since
 from ..models.modes import eval_mode, train_mode
+from .checkpoint import Checkpoint, Moment, Resumable
 from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
+from .sharded_order import sharded
 from .soft_loss import example_losses, soft_loss
 
-__all__ = ["WEIGHTINGS", "Trained", "predict", "train"]
+__all__ = ["WEIGHTINGS", "Trained", "predict", "predicted", "train"]
 
 WEIGHTINGS = ("loss", "draw")
 
@@ -64,6 +68,7 @@ def train(
     sampler: DynamicSampler | None = None,
     after_batch: AfterBatch | None = None,
     after_epoch: AfterEpoch | None = None,
+    beside: Sequence[Resumable] | None = None,
 ) -> Trained:
     """Train a model in place.
 
@@ -102,6 +107,9 @@ def train(
         Called with the canonical positions of each batch and the detached outputs of training.
     after_epoch
         Called after each whole pass with the number of finished epochs and the model.
+    beside
+        What `after_batch` and `after_epoch` record, to be kept in checkpoints. If not given, a training with one of
+        them has none.
 
     Returns
     -------
@@ -130,7 +138,12 @@ def train(
     optimizer = recipe.build_optimizer(model)
     checks.choice("weighting", "train", weighting, WEIGHTINGS)
     scale = None if weights is None or weighting == "draw" else torch.from_numpy(weights / weights.mean())
-    order = _order(feed, seed, weights if weighting == "draw" else None, part)
+    order = _order(feed, seed, weights if weighting == "draw" else None, part, recipe.order)
+    if beside is None and after_batch is None and after_epoch is None:
+        beside = ()
+    if beside is not None and sampler is not None:
+        beside = (sampler, *beside)
+    kept = Checkpoint(model, optimizer, beside, recipe.checkpoint)
     with _torch_seeded(seed), safe_kernels(recipe):
         return _train(
             model,
@@ -146,6 +159,7 @@ def train(
             sampler,
             after_batch,
             after_epoch,
+            kept,
         )
 
 
@@ -163,16 +177,21 @@ def _train(
     sampler: DynamicSampler | None,
     after_batch: AfterBatch | None,
     after_epoch: AfterEpoch | None,
+    kept: Checkpoint,
 ) -> Trained:
     device = device_of(recipe)
     peaks = [group["lr"] for group in optimizer.param_groups]
-    done, epoch, seconds = 0, 0, 0.0
+    at = kept.found()
+    done, epoch, first, seconds = at.done, at.epoch, at.batch, at.seconds
     while done < total:
-        start = time.perf_counter()
+        start = begin()
         rng = stream(seed, "augment", epoch)
+        if at.augment is not None and epoch == at.epoch:
+            rng.bit_generator.state = at.augment
         loss = torch.zeros(())
-        batches = _batches(order(epoch), recipe) if sampler is None else iter(sampler)
-        for where in batches:
+        # a sampler knows by itself where in the epoch it is
+        batches = islice(_batches(order(epoch), recipe), first, None) if sampler is None else iter(sampler)
+        for batch, where in enumerate(batches, first + 1):
             for group, peak in zip(optimizer.param_groups, peaks, strict=True):
                 group["lr"] = peak * recipe.rate(before + done, before + total)
             x = feed.inputs(where)
@@ -193,15 +212,20 @@ def _train(
                 after_batch(where, output.detach())
             if done == total:
                 break
-        epoch += 1
+            if kept.due() and bool(torch.isfinite(loss)):
+                state = cast(dict[str, Any], rng.bit_generator.state)
+                kept.save(Moment(done, epoch, batch, seconds + seconds_since(start), state))
+        epoch, first = epoch + 1, 0
         if not bool(torch.isfinite(loss)):
             raise DivergedError(
                 f"training diverged in epoch {epoch} (the loss is {loss.item()}); lower lr of Recipe, now {peaks[0]:g}."
             )
-        seconds += time.perf_counter() - start
+        seconds += seconds_since(start)
         if after_epoch is not None:
             after_epoch(epoch, model)
             train_mode(model)
+        if done < total and kept.due():
+            kept.save(Moment(done, epoch, 0, seconds))
     model.eval()
     return Trained(model, done, seconds)
 
@@ -232,14 +256,19 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     >>> predict(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe()).shape
     (4, 2)
     """
+    return np.concatenate([output for _, output in predicted(model, feed, recipe, batch)])
+
+
+def predicted(
+    model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """The same batch by batch, with positions, so that not all outputs have to be held."""
     device, feed = device_of(recipe), feed.read_by(model)
-    parts = []
     with eval_mode(model.to(device)), torch.no_grad(), safe_kernels(recipe):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
             output = _outputs(model, feed.inputs(where).to(device), recipe)
-            parts.append(output.float().cpu().numpy())
-    return np.concatenate(parts)
+            yield where, output.float().cpu().numpy()
 
 
 def _measure(targets: torch.Tensor, soft: torch.Tensor | None, weight: float, label_smoothing: float) -> Measure:
@@ -311,8 +340,11 @@ def _torch_seeded(seed: int) -> Iterator[None]:
         yield
 
 
-def _order(feed: Feed, seed: int, drawn: NDArray[np.float64] | None, part: int | None) -> Order:
+def _order(feed: Feed, seed: int, drawn: NDArray[np.float64] | None, part: int | None, kind: str) -> Order:
     """Return the function from an epoch to the canonical positions it visits, in order."""
+    if kind == "sharded":
+        plain = _order(feed, seed, drawn, part, "shuffled")
+        return lambda epoch: sharded(plain(epoch), len(feed), stream(seed, "shards", epoch))
     if part is not None:
         size = checks.integer("part", "train", part, low=1, high=len(feed))
         if drawn is not None:

@@ -20,6 +20,7 @@ __all__ = ["AUGMENTATIONS", "How", "MatchIterations", "Recipe", "recipe_of"]
 
 AUGMENTATIONS = ("crop", "flip")
 LEARNING_RATES = {"sgd": 0.05, "adam": 1e-3, "adamw": 1e-3}
+ORDERS = ("shuffled", "sharded")
 SCHEDULES = ("constant", "cosine", "onecycle")
 
 
@@ -62,6 +63,12 @@ class Recipe:
         Probability spread over all classes.
     device
         `auto` uses a GPU if there is one.
+    order
+        `shuffled`: an epoch visits the examples in random order. `sharded`: parts of some thousand examples in random
+        order, 16 at a time, mixed; for data that do not fit into memory, where reading at random is slow.
+    checkpoint
+        Minutes between two checkpoints of a training in a run directory, from which the same command goes on if it is
+        killed; 0 for none. A shorter training has none. It changes no result.
 
     Raises
     ------
@@ -95,6 +102,10 @@ class Recipe:
         float, number("Label smoothing: probability spread over all classes.", low=0, high=1, open_high=True)
     ] = 0.0
     device: Annotated[str, Parameter("Torch device; auto takes a GPU if there is one.", _device)] = "auto"
+    order: Annotated[str, choice("Order of the examples in an epoch", ORDERS)] = "shuffled"
+    checkpoint: Annotated[
+        float, number("Minutes between two checkpoints of a training in a run directory; 0 for none.", low=0)
+    ] = 5.0
 
     def __post_init__(self) -> None:
         fields: Callable[..., Recipe] = Recipe
@@ -119,8 +130,8 @@ class Recipe:
         return round((1 - factor) * self.steps(size) + factor * self.steps(full))
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings as plain values, for provenance."""
-        return dataclasses.asdict(self)
+        """Return the settings that decide a result as plain values, for provenance and keys."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "checkpoint"}
 
     def build_optimizer(self, model: torch.nn.Module) -> torch.optim.Optimizer:
         """Return the optimiser for a model's trainable parameters."""

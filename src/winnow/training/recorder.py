@@ -13,26 +13,30 @@ Logging inside the loop costs almost nothing, but these are outputs in train mod
 the epoch. Scores are defined on eval mode without augmentation; for those, log a pass over the data after the epoch
 instead (`eval_pass` does it).
 
-Everything is computed once per epoch, all together (`artefacts.labelled_logits`): cross-entropy, or for a regression
+Everything is computed some thousand logits at a time (`artefacts.labelled_logits`): cross-entropy, or for a regression
 the squared error averaged over its outputs. Logits take examples x epochs x classes numbers; `dynamics` (loss,
 probability of the label, margin, right or wrong, EL2N) takes examples x epochs, `predictions` examples x classes. For
-several labels per example these are as `artefacts.label_set_logits` says.
+several labels per example these are as `artefacts.label_set_logits` says. Unless logits are kept, no epoch's outputs
+are ever held, and with `directory` the dynamics are on disk: a million examples of 100 classes take little memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals, record
+from ..artefacts.half_dynamics import FROM, HALF, coded, decoded
 from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, first_averaged
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
-from .epoch_measures import epoch_measures
+from .epoch_measures import CHUNK, measured
+from .epoch_rows import EpochRows
 from .eval_pass import eval_pass
 from .logged_batch import (
     OWNER,
@@ -44,6 +48,7 @@ from .logged_batch import (
     positions_within,
     target_rows,
 )
+from .waiting_outputs import WaitingOutputs
 
 if TYPE_CHECKING:
     import torch
@@ -54,6 +59,7 @@ TASKS = ("classification", "multilabel", "regression")
 TARGET_CHECKS = {"classification": class_targets, "multilabel": label_targets, "regression": target_rows}
 MISSING = ("error", "carry")
 KEEP = ("logits", "dynamics", "predictions")
+PRECISIONS = ("single", "half")
 
 
 class Recorder:
@@ -85,6 +91,12 @@ class Recorder:
     averaged
         Share of the epochs, counted from the last planned one, over which predictions are averaged. If
         `planned_epochs` is not given, epoch t weighs t (t + 1) instead, whose centre is that of the last half.
+    directory
+        Where finished epochs of the dynamics are kept, in files that vanish with what is read from them; if not given,
+        in memory.
+    precision
+        `single`, or `half`: dynamics take 6 instead of 17 bytes per example and epoch, and ranks of scores hardly
+        change (`artefacts.half_dynamics`). For one class per example, with `dynamics` in `keep`.
 
     Raises
     ------
@@ -115,6 +127,8 @@ class Recorder:
         missing: Literal["error", "carry"] = "error",
         keep: str | Iterable[str] = ("logits",),
         averaged: float = AVERAGED,
+        directory: str | Path | None = None,
+        precision: Literal["single", "half"] = "single",
     ) -> None:
         self.n = checks.integer("n", OWNER, n, low=1)
         self.task = cast(
@@ -135,7 +149,15 @@ class Recorder:
             raise InputError(f"ids of {OWNER} must have {self.n} entries, one per example; got {self.ids.size}.")
         classified = task != "regression"
         kept = DYNAMICS if classified and "dynamics" in self.keep else ("losses",)
-        self._dynamics: dict[str, list[NDArray[Any]]] = {name: [] for name in kept}  # a vector per finished epoch
+        self._directory = None if directory is None else Path(directory)
+        self._half = checks.choice("precision", OWNER, precision, PRECISIONS) == "half"
+        if self._half and (task != "classification" or "dynamics" not in self.keep):
+            raise InputError(
+                f"precision of {OWNER} can be 'half' for dynamics of one class per example; got task {task!r} and keep "
+                f"{', '.join(self.keep)}."
+            )
+        self._dynamics = {name: self._epochs_of(name) for name in (HALF if self._half else kept)}
+        self._current = {name: np.zeros(self.n, registry.layout_of(name).dtype) for name in kept}  # of this epoch
         self._logits: list[NDArray[np.float32]] | None = [] if classified and "logits" in self.keep else None
         shape = (self.n, self.classes)
         self._mean = np.zeros(shape, dtype=np.float32) if "predictions" in self.keep else None
@@ -144,21 +166,28 @@ class Recorder:
         if task == "multilabel":
             self._targets = np.zeros(shape, dtype=np.uint8)
         self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
-        self._now = np.zeros(shape, dtype=np.float32)  # those not seen yet have the outputs of the epoch before
+        carried = self.missing == "carry" and self._mean is not None
+        # all outputs of this epoch, where they are needed again; those not seen yet are of the epoch before
+        self._now = np.zeros(shape, dtype=np.float32) if carried or self._logits is not None else None
+        self._mean_given = False  # whether signals hold the mean too
+        self._waiting = WaitingOutputs(self.classes)  # not measured yet
+        self._infinite: int | None = None  # the first position of this epoch whose loss is too large
 
     @property
     def epochs(self) -> int:
         """The number of finished epochs."""
-        return len(self._dynamics["losses"])
+        return len(next(iter(self._dynamics.values())))
 
     @property
     def correct(self) -> NDArray[np.bool_]:
         """Whether the largest logit was the target's, or every label was right: epochs x n."""
         if self.task == "regression":
             raise NotDefinedError("correctness is not defined for a regression; use the losses of signals().")
+        if self._half:
+            return decoded("correct", self._dynamics[FROM["correct"]].stacked())
         if "correct" in self._dynamics:
-            rows = self._dynamics["correct"]
-        elif self._logits is not None:
+            return self._dynamics["correct"].stacked().astype(bool)
+        if self._logits is not None:
             rows = [seen_logits(self.task, logits, self._targets).correct for logits in self._logits]
         else:
             raise NotDefinedError(f"correctness needs keep='dynamics' or 'logits' of {OWNER}; got {self.keep}.")
@@ -167,7 +196,7 @@ class Recorder:
     def log(
         self, positions: ArrayLike | torch.Tensor, logits: ArrayLike | torch.Tensor, targets: ArrayLike | torch.Tensor
     ) -> None:
-        """Log one batch; if an example is logged twice in an epoch, the last values count.
+        """Log one batch; if an example is logged twice in an epoch, the last values count (predictions: all of them).
 
         Parameters
         ----------
@@ -195,8 +224,7 @@ class Recorder:
                 f"{int(where[first])} are NaN or infinite."
             )
         self._keep_targets(where, as_array(targets))
-        self._now[where] = outputs
-        self._seen[where] = True
+        self._add(where, outputs)
 
     def expect(self, targets: NDArray[Any]) -> None:
         """Set the targets of all examples, in the order of positions; then `log_outputs` needs none."""
@@ -204,8 +232,41 @@ class Recorder:
 
     def log_outputs(self, positions: NDArray[np.int64], outputs: torch.Tensor) -> None:
         """Log a batch of winnow's own loop, which is known to fit, without the checks of `log`; after `expect`."""
-        self._now[positions] = as_array(outputs)
+        self._add(positions, as_array(outputs))
+
+    def _add(self, positions: NDArray[np.int64], outputs: NDArray[Any]) -> None:
         self._seen[positions] = True
+        if self._now is not None:
+            self._now[positions] = outputs
+            return
+        for where, some in self._waiting.add(positions, outputs):
+            self._measure(where, some)
+
+    def _measure(self, where: NDArray[np.int64] | slice, outputs: NDArray[np.float32]) -> None:
+        """Compute what is kept of some outputs of this epoch."""
+        found, predictions = measured(outputs, self._targets[where], self._current, self.task, self._mean is not None)
+        for name, values in found.items():
+            self._current[name][where] = values
+        fine = np.isfinite(found["losses"])
+        if self._infinite is None and not fine.all():
+            first = int(np.argmin(fine))
+            self._infinite = where.start + first if isinstance(where, slice) else int(where[first])
+        if self._mean is not None:
+            if self._mean_given:
+                self._mean, self._mean_given = self._mean.copy(), False
+            mean = self._mean[where]
+            self._mean[where] = mean + self._step(self.epochs + 1) * (predictions - mean)
+
+    def _measure_rest(self) -> None:
+        """Measure what is still waiting, or all outputs if they are held."""
+        if self._now is None:
+            for where, some in self._waiting.rest():
+                self._measure(where, some)
+            return
+        rows = max(1, CHUNK // self.classes)
+        for start in range(0, self.n, rows):
+            part = slice(start, min(start + rows, self.n))
+            self._measure(part, self._now[part])
 
     def end_epoch(self) -> None:
         """End the epoch: compute its losses and all that is kept, and start the next.
@@ -222,11 +283,18 @@ class Recorder:
             raise InputError(f"end_epoch of {OWNER} was called with nothing logged in epoch {epoch}.")
         if not self._seen.all():
             self._check_gap(epoch)
-        names, step = tuple(self._dynamics), self._step(epoch)
-        found = epoch_measures(epoch, self._now, self._targets, names, self.task, self._mean, step)
-        for name, values in found.items():
+        self._measure_rest()
+        if self._infinite is not None:
+            where, self._infinite = self._infinite, None
+            raise InputError(
+                f"losses of {OWNER} must be finite; in epoch {epoch} that of position {where} is too large for float32."
+            )
+        gap = ~self._seen
+        for name, values in (coded(self._current) if self._half else self._current).items():
+            if self._now is None and gap.any():
+                values[gap] = self._dynamics[name].last()[gap]
             self._dynamics[name].append(values)
-        if self._logits is not None:
+        if self._logits is not None and self._now is not None:
             self._logits.append(self._now.copy())
         self._seen[:] = False
 
@@ -250,11 +318,11 @@ class Recorder:
             )
         if not self.epochs:
             raise InputError(f"signals of {OWNER} need at least one finished epoch; call end_epoch() after each.")
-        arrays: dict[str, NDArray[Any]] = {name: np.stack(rows)[None] for name, rows in self._dynamics.items()}
+        arrays: dict[str, NDArray[Any]] = {name: rows.stacked()[None] for name, rows in self._dynamics.items()}
         if self._logits is not None:
             arrays["logits"] = np.stack(self._logits)[None]
         if self._mean is not None:
-            arrays["predictions"] = self._mean[None].copy()
+            arrays["predictions"], self._mean_given = self._mean[None], True  # copied before it is changed again
         planned = max(self.planned_epochs or 0, self.epochs)
         settings = {
             "n": self.n,
@@ -265,6 +333,7 @@ class Recorder:
             "missing": self.missing,
             "keep": list(self.keep),
             "averaged": self.averaged,
+            **({"precision": "half"} if self._half else {}),
         }
         labels = self._targets[:, 0] if self.task == "regression" and self.classes == 1 else self._targets
         return Signals(
@@ -276,18 +345,25 @@ class Recorder:
             epochs=tuple(range(1, self.epochs + 1)),
             planned_epochs=planned,
             provenance=record("record", settings, {"examples": {"origin": {"ids": self._ids_from}}}),
+            axes={name: registry.layout_of("losses").axes for name in self._dynamics} if self._half else None,
         )
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return everything recorded so far, including the unfinished epoch, as arrays by name."""
+        if self._now is None:
+            self._measure_rest()
         state: dict[str, NDArray[Any]] = {}
         if self._logits is not None:
             state["outputs"] = np.array(self._logits, dtype=np.float32).reshape(self.epochs, self.n, self.classes)
         for name, rows in self._dynamics.items():
-            state[name] = np.array(rows, dtype=registry.layout_of(name).dtype).reshape(self.epochs, self.n)
+            state[name] = np.array(rows.stacked())
         if self._mean is not None:
             state["predictions"] = self._mean.copy()
-        now = {"targets": self._targets, "known": self._known, "now": self._now, "seen": self._seen}
+        now = {"targets": self._targets, "known": self._known, "seen": self._seen}
+        if self._now is not None:
+            now["now"] = self._now
+        else:
+            now |= {f"now {name}": values for name, values in self._current.items()}
         return state | {name: values.copy() for name, values in now.items()}
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
@@ -299,7 +375,7 @@ class Recorder:
                 f"{', '.join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__}."
             )
         given = {name: as_array(value) for name, value in state.items()}
-        finished = len(given["losses"])
+        finished = len(given[next(iter(self._dynamics))])
         for name, value in own.items():
             shape = (finished, *value.shape[1:]) if name == "outputs" or name in self._dynamics else value.shape
             if given[name].shape != shape or given[name].dtype.kind != value.dtype.kind:
@@ -308,13 +384,24 @@ class Recorder:
                     f"{given[name].dtype} of shape {given[name].shape}."
                 )
         taken = {name: np.array(given[name], dtype=value.dtype) for name, value in own.items()}
-        self._dynamics = {name: list(taken[name]) for name in self._dynamics}
+        for name in self._dynamics:
+            self._dynamics[name] = self._epochs_of(name)
+            for row in taken[name]:
+                self._dynamics[name].append(row)
         self._targets, self._known, self._seen = taken["targets"], taken["known"], taken["seen"]
-        self._now, self._mean = taken["now"], taken.get("predictions")
-        if self._logits is not None:
+        self._now, self._mean = taken.get("now"), taken.get("predictions")
+        self._mean_given, self._infinite = False, None
+        self._waiting.clear()
+        if self._now is None:
+            self._current = {name: taken[f"now {name}"] for name in self._current}
+        if self._logits is not None and self._now is not None:
             self._logits = list(taken["outputs"])
             if finished:  # older states held zeros there
                 self._now[~self._seen] = self._logits[-1][~self._seen]
+
+    def _epochs_of(self, name: str) -> EpochRows:
+        dtype = "float16" if self._half else registry.layout_of(name).dtype
+        return EpochRows(self.n, dtype, self._directory)
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
         targets = TARGET_CHECKS[self.task](targets, where.size, self.classes)

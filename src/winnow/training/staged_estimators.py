@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..core.seeds import stream
 from .estimators import Answer, answered, fitting, new_copy, rows_and_targets
 from .feed import Feed
-from .loop import predict
+from .loop import predicted
 from .recipe import Recipe
 
 __all__ = ["STAGES", "has_stages", "outputs_of", "staged"]
@@ -80,8 +80,11 @@ def _after(copy: Any, way: str, stage: int) -> Answer:
     return lambda exam: answered(copy, exam, **{way.removeprefix("staged_"): one})
 
 
-def outputs_of(model: torch.nn.Module | Callable[[Feed], NDArray[Any]], feed: Feed, recipe: Recipe) -> NDArray[Any]:
-    """The outputs of a network, or of an estimator after a stage, for every example of a feed."""
+def outputs_of(
+    model: torch.nn.Module | Callable[[Feed], NDArray[Any]], feed: Feed, recipe: Recipe
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Positions and outputs of a network, or of an estimator after a stage, for every example of a feed."""
     if isinstance(model, torch.nn.Module):
-        return predict(model, feed, recipe)
-    return np.asarray(model(feed), dtype=np.float32)
+        yield from predicted(model, feed, recipe)
+    else:
+        yield np.arange(len(feed)), np.asarray(model(feed), dtype=np.float32)

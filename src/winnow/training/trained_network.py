@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -37,17 +38,21 @@ class TrainedNetwork:
         The network, in eval mode.
     scaling
         How inputs, and the targets of a regression, are scaled.
-    steps, seconds
-        Optimiser steps and seconds of the training.
+    steps
+        Optimiser steps of the training.
     about
         Its network by name (None for a module of your own), outputs, shape, classes and settings.
+    seconds
+        Seconds of the training, which a run records; the file alone does not hold them (NaN).
     """
+
+    durations: ClassVar[tuple[str, ...]] = ("seconds",)
 
     module: torch.nn.Module
     scaling: Scaling
     steps: int
-    seconds: float
     about: dict[str, Any]
+    seconds: float = math.nan
 
     def predict(self, source: Source) -> NDArray[np.float32]:
         """Return the outputs for each example of a source, in its order: logits, or values in the target's unit."""
@@ -64,7 +69,7 @@ class TrainedNetwork:
         from safetensors.torch import save_file
 
         scaling = {name: getattr(self.scaling, name).tolist() for name in Scaling.__dataclass_fields__}
-        about = {"kind": KIND, "steps": self.steps, "seconds": self.seconds, "about": self.about, "scaling": scaling}
+        about = {"kind": KIND, "steps": self.steps, "about": self.about, "scaling": scaling}
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         weights = {name: value.detach().cpu().clone().contiguous() for name, value in self.module.state_dict().items()}
         with atomic(Path(path)) as part:
@@ -90,4 +95,4 @@ class TrainedNetwork:
         kind = about.get("kind")
         module = build(what, classes=about["outputs"], shape=about["shape"], kind=kind, weights=path).eval()
         scaling = Scaling(**{name: torch.tensor(value) for name, value in found["scaling"].items()})
-        return cls(module, scaling, found["steps"], found["seconds"], about)
+        return cls(module, scaling, found["steps"], about)

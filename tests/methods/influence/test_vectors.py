@@ -88,10 +88,27 @@ def test_conjugate_gradients_agree_with_cholesky(loss, monkeypatch):
     ]
     assert abs(ratios[0] - np.linalg.eigvals(np.linalg.solve(matrices[1], matrices[0])).real.min()) < 1e-9
     monkeypatch.setattr(curvature_module, "DIRECT", 3)
+    monkeypatch.setattr(curvature_module, "MEMORY", 24)
     certificate = wn.influence.certify(free, np.arange(1, 120, 2))
     monkeypatch.undo()
     again = wn.influence.certify(exact, np.arange(1, 120, 2))
     assert all(abs(certificate[key] / again[key] - 1) < 2e-3 for key in ("newton", "corrected", "printed", "curvature"))
+
+
+def test_auto_solves_many_right_hand_sides_with_the_matrix_and_few_without(monkeypatch):
+    features, labels, head = softmax_problem(n=400, q=3, damping=0.2)
+    found = wn.influence.vectors(features, head.outputs, labels, 0.2).head
+    kinds = curvature_module.Dense, curvature_module.MatrixFree
+    assert isinstance(curvature(found), kinds[0])  # small: always held
+    monkeypatch.setattr(curvature_module, "DIRECT", 1)
+    assert isinstance(curvature(found, right_sides=400), kinds[0])
+    monkeypatch.setattr(curvature_module, "STEPS", 0.01)  # as if two products were cheaper than the matrix
+    assert isinstance(curvature(found), kinds[1])
+    assert isinstance(curvature(found, solver="exact"), kinds[0])
+    monkeypatch.undo()
+    monkeypatch.setattr(curvature_module, "DIRECT", 1)
+    monkeypatch.setattr(curvature_module, "MEMORY", 24)  # no room for a matrix of more than one number
+    assert isinstance(curvature(found, right_sides=400), kinds[1])
 
 
 def test_lissa_comes_near_on_a_small_problem():

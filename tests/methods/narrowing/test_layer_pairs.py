@@ -119,6 +119,31 @@ REFUSED = {
     "a hook in between": (lambda s, x: s.b(s.act(s.a(x))), hooked("act"), "act has a forward hook"),
     "a norm": (lambda s, x: s.b(torch.relu(s.n(s.a(x)))), {**lines(4, 8, 2), "n": nn.LayerNorm(8)}, "a norm (n)"),
     "a norm as a function": (lambda s, x: s.b(F.layer_norm(s.a(x), (8,)).relu()), lines(4, 8, 2), "a norm"),
+    "a batch norm as a function": (
+        lambda s, x: s.b(F.batch_norm(s.a(x), None, None, training=True).relu()),
+        lines(4, 8, 2),
+        "a norm",
+    ),
+    "a batch norm of other axes": (
+        lambda s, x: s.b(torch.relu(s.n(s.a(x)))),
+        {**lines(4, 8, 2), "n": nn.BatchNorm1d(5)},
+        "a norm (n) between it and the next layer is not over its 8 outputs",
+    ),
+    "a batch norm of flattened channels": (
+        lambda s, x: s.b(s.n(torch.relu(s.a(x)).flatten(1))),
+        {"a": conv(1, 8, 3), "n": nn.BatchNorm1d(32), "b": nn.Linear(32, 2)},
+        "is not over its 8 outputs",
+    ),
+    "a batch norm without weights or statistics": (
+        lambda s, x: s.b(torch.relu(s.n(s.a(x)))),
+        {**lines(4, 8, 2), "n": nn.BatchNorm1d(8, affine=False, track_running_stats=False)},
+        "keeps nothing per neuron",
+    ),
+    "a batch norm used twice": (
+        lambda s, x: s.b(torch.relu(s.n(s.a(x)))) + s.c(torch.relu(s.n(s.d(x)))),
+        {**lines(4, 8, 2), "c": nn.Linear(8, 2), "d": nn.Linear(4, 8), "n": nn.BatchNorm1d(8)},
+        "n is used 2 times",
+    ),
     "a residual": (lambda s, x: s.b(torch.relu(s.a(x) + x)), lines(8, 8, 2), "a residual"),
     "two readers": (lambda s, x: s.b(h := torch.relu(s.a(x))) + s.c(h), lines(4, 8, 8, 8), "read by b, c"),
     "a layer used twice": (lambda s, x: s.b(torch.relu(s.a(s.b(torch.relu(s.a(x)))))), lines(4, 8, 4), "used 2 times"),
@@ -221,7 +246,7 @@ def test_what_cannot_be_traced_is_named() -> None:
         ("blocks.0.0", "blocks.0.2"),
         ("blocks.1.0", "blocks.1.2"),
     ]
-    with pytest.raises(NotDefinedError, match=r"'blocks\.0\.2' cannot be narrowed: a norm"):
+    with pytest.raises(NotDefinedError, match=r"'blocks\.0\.2' cannot be narrowed: no layer reads"):
         wn.narrow(model, 4, layers=["blocks.0.2"])
 
 

@@ -50,8 +50,8 @@ def test_moments_are_matched_and_counts_add_up() -> None:
     rows = {tuple(row): n for n, row in enumerate(wide[0].weight.tolist())}
     kept = [rows[tuple(row)] for row in net[0].weight.tolist()]
     assert kept == sorted(kept)
-    assert moment_error(objects(wide[0], wide[2]), np.array(kept), counts, 4) < 1e-12
-    assert moment_error(objects(wide[0], wide[2]), np.array(kept), counts, 5) > 1e-6
+    assert moment_error(objects(wide[0], wide[2]).points, np.array(kept), counts, 4) < 1e-12
+    assert moment_error(objects(wide[0], wide[2]).points, np.array(kept), counts, 5) > 1e-6
 
 
 def at_random(wide: nn.Module, width: int, seed: int) -> nn.Module:

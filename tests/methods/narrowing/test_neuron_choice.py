@@ -10,7 +10,7 @@ import pytest
 from winnow.core.errors import InputError
 from winnow.methods.moments import compress, feasible_size, moment_error
 from winnow.methods.moments.principal import principal
-from winnow.methods.narrowing.neuron_choice import NeuronChoice, choose
+from winnow.methods.narrowing.neuron_choice import NeuronChoice, Neurons, choose
 
 
 def cloud(neurons: int, coordinates: int, seed: int = 0) -> np.ndarray:
@@ -19,7 +19,7 @@ def cloud(neurons: int, coordinates: int, seed: int = 0) -> np.ndarray:
 
 def chosen(points: np.ndarray, width: int, order: int | None = None, **how: Any) -> NeuronChoice:
     usual = {"dims": "auto", "smooth": True, "seed": 0, "name": "layer"}
-    return choose(points, width, order, **{**usual, **how})
+    return choose(Neurons(points, points), width, order, **{**usual, **how})
 
 
 @pytest.mark.parametrize("width", [4, 6])

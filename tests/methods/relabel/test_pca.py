@@ -1,4 +1,4 @@
-"""Batch PCA is the full one, in three forms, whatever the blocks; what it holds does not grow with the rows."""
+"""Batch PCA is the full one, in four forms, whatever the blocks; what it holds does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_equal_to_the_full_one(scale: str | None, size: int) -> None:
     projection = fit(in_blocks(x, size), 10, scale)
     found = projection(x)
     np.testing.assert_allclose(found, same_signs(found, full_pca(x, 10, scale)), rtol=0, atol=1e-10)
-    assert (np.diff(projection.variances) < 0).all()
+    before = full_pca(x, 10, None if scale == "whiten" else scale)
+    np.testing.assert_allclose(projection.variances, before.var(axis=0, ddof=1))
+    assert (np.diff(projection.variances) < 0).all() or scale == "standardize"
 
 
 def test_rows_in_single_precision_are_summed_in_double() -> None:
@@ -43,6 +45,14 @@ def test_all_components_keep_all_variance_and_few_keep_their_share() -> None:
     values = np.linalg.eigvalsh(np.cov(x.T))[::-1]
     assert fit(in_blocks(x, 100), 24, None).kept == pytest.approx(1.0, abs=1e-12)
     assert fit(in_blocks(x, 100), 3, None).kept == pytest.approx(values[:3].sum() / values.sum(), rel=1e-12)
+
+
+def test_the_directions_of_the_covariance_are_not_those_of_the_correlations() -> None:
+    x = rows()
+    by_covariance, by_correlation = (fit(in_blocks(x, 100), 3, scale)(x) for scale in ("standardize", "correlation"))
+    wanted = same_signs(by_covariance, by_correlation)
+    assert np.abs(by_covariance - wanted).max() > 0.5
+    assert fit(in_blocks(x, 100), 24, "standardize").kept == pytest.approx(1.0, abs=1e-12)
 
 
 def test_signs_are_fixed() -> None:

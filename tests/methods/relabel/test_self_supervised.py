@@ -13,10 +13,10 @@ from winnow.core.errors import InputError, MissingDependencyError, UnknownNameEr
 from winnow.core.seeds import stream
 from winnow.methods.relabel import self_supervised as contrasting
 from winnow.methods.relabel import views as viewing
-from winnow.methods.relabel.pretrain_loop import give_module, held_by
 from winnow.methods.relabel.self_supervised import METHODS, SelfSupervisedMethod, Shadow, method_of
 from winnow.methods.relabel.views import strong_views, transformed_views, weak_views
 from winnow.models import build
+from winnow.training.module_state import give_module, held_by
 
 MOMENTUM_METHODS = {"byol", "dino", "moco"}
 

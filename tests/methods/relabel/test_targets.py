@@ -44,7 +44,7 @@ class Counting(nn.Module):
         return self.inner(x)
 
 
-@pytest.mark.parametrize("scale", ["whiten", "standardize", None])
+@pytest.mark.parametrize("scale", ["whiten", "standardize", "correlation", None])
 def test_targets_are_the_components_of_what_the_prior_gives(scale: str | None) -> None:
     source, prior = table(), Counting()
     found = targets(source, prior, 4, scale, batch=7)
@@ -90,7 +90,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(stop_after: int, tmp_path: Path)
     assert prior.seen[0] == 4 + 90 - 16 * finished
     np.testing.assert_array_equal(found.values, whole.values)
     assert found.provenance == whole.provenance
-    assert [path.name for path in tmp_path.iterdir()] == ["targets.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["targets.cost.json", "targets.parquet"]
 
 
 def test_a_finished_file_is_loaded_and_another_request_makes_it_anew(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
     softmax    H = (1 / N) sum (diag p - p p^T) (x) x x^T + damping I
     squared    H = (1 / N) sum x x^T (x) I + damping I, so that one q x q matrix serves every output
 
-`Dense` factorises it once (Cholesky). Above `DIRECT` parameters `MatrixFree` never holds it: it uses conjugate
-gradients with the diagonal as preconditioner, for many right-hand sides at a time.
+`Dense` factorises it once (Cholesky). `MatrixFree` never holds it: it uses conjugate gradients with the diagonal as
+preconditioner, for many right-hand sides at a time. With p parameters, N examples and r right-hand sides the first
+takes about N p^2 / 2 + p^3 / 6 + r p^2 multiplications, the second 2 r N p for each step. So few right-hand sides are
+solved without the matrix, and as many as there are examples with it.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -20,9 +23,11 @@ from ...core.errors import InputError
 from ...core.seeds import stream
 from .heads import NUMBERS, Floats, Head, Positions, spans
 
-__all__ = ["DIRECT", "Curvature", "Dense", "MatrixFree", "curvature", "smallest_ratio"]
+__all__ = ["DIRECT", "Curvature", "Dense", "MatrixFree", "curvature", "largest_dense", "smallest_ratio"]
 
-DIRECT = 4096  # up to this many parameters the Hessian is held and factorised: 128 MB
+DIRECT = 4096  # up to this many parameters the Hessian is held and factorised, whatever the operations: 400 MB
+MEMORY = 2 << 30  # bytes that the Hessian, its factor and a copy may take
+STEPS = 100  # of conjugate gradients, in forecasts
 TOLERANCE = 1e-9  # of conjugate gradients, relative to the right-hand side
 MOST = 2000  # steps of conjugate gradients
 
@@ -140,6 +145,7 @@ def curvature(
     divisor: float | None = None,
     change: Floats | None = None,
     *,
+    right_sides: int = 1,
     solver: str = "auto",
     owner: str = "influence",
 ) -> Dense | MatrixFree:
@@ -155,15 +161,19 @@ def curvature(
         N in the formulas of this module; None means the number of these examples.
     change
         q x K: how far theta has moved from the optimum.
+    right_sides
+        How many vectors it will be solved for.
     solver
-        `exact`, `cg`, or `auto`, which is exact up to `DIRECT` parameters.
+        `exact`, `cg`, or `auto`: exact up to `DIRECT` parameters, and above where that takes fewer operations and the
+        Hessian fits in `MEMORY`.
     owner
         The calling function, named in the error for a singular matrix.
     """
     many = float(head.n if rows is None else rows.size) if divisor is None else float(divisor)
     q, outputs = head.shape
     order = head.parameters if head.loss == "softmax" else q
-    if solver == "cg" or (solver == "auto" and order > DIRECT):
+    examples = head.n if rows is None else rows.size
+    if solver == "cg" or (solver == "auto" and not _exact_pays(head, order, examples, right_sides)):
         return MatrixFree(head, rows, many, change, owner)
     if head.loss == "squared":
         matrix = np.zeros((q, q))
@@ -174,6 +184,20 @@ def curvature(
     matrix /= many
     matrix[np.diag_indices_from(matrix)] += head.damping
     return Dense(matrix, 1 if head.loss == "softmax" else outputs, owner)
+
+
+def largest_dense() -> int:
+    """How many parameters a Hessian that is held may have."""
+    return max(DIRECT, math.isqrt(MEMORY // 24))
+
+
+def _exact_pays(head: Head, order: int, examples: int, right_sides: int) -> bool:
+    """Whether to hold and factorise a Hessian of this order, by the operations and the memory it takes."""
+    if order <= DIRECT:
+        return True
+    copies = head.parameters // order  # outputs that share the matrix
+    held = examples * order**2 / 2 + order**3 / 6 + right_sides * copies * order**2
+    return order <= largest_dense() and held <= 2.0 * STEPS * right_sides * examples * head.parameters
 
 
 def smallest_ratio(kept: Dense | MatrixFree, full: Dense | MatrixFree, parameters: int) -> float:

@@ -47,6 +47,7 @@ def fit_head(
     loss: str = "softmax",
     classes: int | None = None,
     start: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> FittedHead:
     """Train a linear head: minimise mean loss + damping / 2 |theta|^2.
 
@@ -64,6 +65,8 @@ def fit_head(
         The number of classes, if it is larger than the labels show.
     start
         An initial head, q x K.
+    weights
+        One weight per example, above 0: the mean loss is then the weighted one. All equal if not given.
 
     Returns
     -------
@@ -102,29 +105,42 @@ def fit_head(
         first = checks.array("start", OWNER, start, ndim=2, dtype=np.float64)
         if first.shape != (q, outputs):
             raise InputError(f"start of {OWNER} must have shape {(q, outputs)}; got {first.shape}.")
-    return fitted(rows, given, strength, kind, first)
+    shares = None if weights is None else checks.weights(OWNER, weights, n)
+    return fitted(rows, given, strength, kind, first, shares)
 
 
-def fitted(rows: Floats, labels: np.ndarray, damping: float, loss: str, first: Floats) -> FittedHead:
+def fitted(
+    rows: Floats,
+    labels: np.ndarray,
+    damping: float,
+    loss: str,
+    first: Floats,
+    weights: Floats | None = None,
+    arrived: float = ARRIVED,
+) -> FittedHead:
     """`fit_head` without checks."""
     theta = first
+    share = None if weights is None else (weights * (len(rows) / weights.sum()))[:, None]
+    # (diag p - p p^T) (x) w x x^T: weighing examples in the Hessian is scaling their features
+    wide = rows if share is None else rows * np.sqrt(share)
     if loss == "softmax":
-        theta = _approached(rows, labels, damping, theta)
+        theta = _approached(rows, labels, damping, theta, share)
     length = np.inf
     for _ in range(POLISH):
         outputs = rows @ theta
         if loss == "softmax":
             outputs = softmax(outputs, axis=-1)
-        head = Head(rows, outputs, labels, damping, loss)
-        slope = head.mean_gradient + damping * theta
+        head = Head(wide, outputs, labels, damping, loss)
+        mean = head.mean_gradient if share is None else rows.T @ (share * head.errors(slice(None))) / len(rows)
+        slope = mean + damping * theta
         before, length = length, float(np.linalg.norm(slope))
-        if length <= ARRIVED or length >= before / 2:  # converged, or as close as rounding allows
+        if length <= arrived or length >= before / 2:  # converged, or as close as rounding allows
             break
         theta = theta - curvature(head, owner=OWNER).solve(slope.reshape(1, -1)).reshape(theta.shape)
     return FittedHead(theta, outputs, length)
 
 
-def _approached(rows: Floats, labels: np.ndarray, damping: float, first: Floats) -> Floats:
+def _approached(rows: Floats, labels: np.ndarray, damping: float, first: Floats, share: Floats | None) -> Floats:
     """Go to where the gradient is small enough for full Newton steps to converge."""
     n, shape = len(rows), first.shape
 
@@ -134,12 +150,16 @@ def _approached(rows: Floats, labels: np.ndarray, damping: float, first: Floats)
             scores = rows[part] @ theta
             scores -= scores.max(axis=1, keepdims=True)
             at = np.arange(len(scores)), labels[part]
-            total -= float(scores[at].sum())
+            each = -scores[at]
             np.exp(scores, out=scores)
             sums = scores.sum(axis=1, keepdims=True)
-            total += float(np.log(sums).sum())
+            each += np.log(sums[:, 0])
             scores /= sums
             scores[at] -= 1.0
+            if share is not None:
+                each *= share[part, 0]
+                scores *= share[part]
+            total += float(each.sum())
             slope += rows[part].T @ scores
         return total / n + damping / 2 * float(flat @ flat), (slope / n + damping * theta).reshape(-1)
 

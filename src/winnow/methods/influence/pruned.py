@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core import checks
 from ...core.errors import InputError
 from .certify import LEAST_CURVATURE, certificate, head_change, linear_change, rows_of
-from .curvature import DIRECT, Dense, curvature
+from .curvature import Dense, curvature, largest_dense
 from .heads import Positions, spans
 from .solver import Removal, default_moves, solve
 from .vectors import Influence
@@ -82,7 +82,7 @@ def prune_by_count(
     spare
         How the change is measured: `parameters`, by its length, as in the paper; or `loss`, by the square root of
         d^T H d, which the loss on new data follows more closely. The latter needs the head's Hessian: vectors from
-        `influence.vectors`, up to 4,096 parameters.
+        `influence.vectors`, up to 9,459 parameters.
     ids
         The examples' ids, so that neither the solver's first set nor its swaps depend on their positions.
 
@@ -223,12 +223,12 @@ def _measured(owner: str, vectors: object, rows: NDArray[Any], spare: object) ->
     checks.choice("spare", owner, spare, SPARED)
     if spare == "parameters":
         return rows
-    hessian = curvature(vectors.head, owner=owner) if isinstance(vectors, Influence) else None
+    hessian = curvature(vectors.head, right_sides=len(rows), owner=owner) if isinstance(vectors, Influence) else None
     if not isinstance(hessian, Dense):
         what = "a plain array of rows" if hessian is None else f"{rows.shape[1]:,} parameters"
         raise InputError(
             f"spare of {owner} can be 'loss' only with the head's Hessian (vectors from influence.vectors, up to "
-            f"{DIRECT:,} parameters); got {what}."
+            f"{largest_dense():,} parameters); got {what}."
         )
     out = np.empty(rows.shape, dtype=np.float32)
     for part in spans(*rows.shape):

@@ -117,8 +117,9 @@ def vectors(
     convention
         How retraining divides the loss of the kept examples: `1/(n-m)`, their mean, or `1/n`.
     solver
-        `exact` by Cholesky; `cg`, conjugate gradients that never hold the Hessian; `auto`, exact up to 4,096
-        parameters. `lissa`, or a `Lissa` with its settings, is what the paper used, for comparison: slow and noisy.
+        `exact` by Cholesky; `cg`, conjugate gradients that never hold the Hessian; `auto`, the one that is expected to
+        take fewer operations, exact only if the Hessian fits in 2 GB (9,459 parameters). `lissa`, or a `Lissa` with its
+        settings, is what the paper used, for comparison: slow and noisy.
     dtype
         Precision of the rows, `float64` or `float32`; the computation is in float64.
     out
@@ -165,7 +166,7 @@ def vectors_of(
     if name == "lissa":
         inverse: Curvature = (solver if isinstance(solver, Lissa) else Lissa()).over(head)
     else:
-        inverse = curvature(head, solver=name, owner=owner)
+        inverse = curvature(head, right_sides=head.n, solver=name, owner=owner)
     centre = head.mean_gradient.reshape(1, -1) if convention == "1/(n-m)" else 0.0
     with task("influence vectors", head.n) as advance:
         for part in spans(head.n, head.parameters):

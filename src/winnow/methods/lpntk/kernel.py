@@ -9,8 +9,9 @@ parameters, in eval mode; the kernel of two examples is phi . phi'. The kind def
     error        onehot(y) - softmax(z): the direction of the actual loss gradient
 
 `gram`, and `cross` between two sets, are exact and never hold n x parameters: see `layers`, and `layer_trust` for how
-this is verified for the given network. Blocks of examples whose captured layers fit a memory budget are multiplied
-pair by pair; with more than one block, captures are recomputed rather than stored.
+this is verified for the given network. As many examples as fit a memory budget are captured into a panel, each block
+multiplied with those before it; then the examples behind the panel are captured block by block and multiplied with all
+of it. What fits is captured once; with p panels, an example is captured (p + 1) / 2 times on average.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from ...core import checks
 from ...core.errors import InputError
 from ...core.files import atomic
 from ...core.progress import task
-from ...models.projection import SparseProjection
-from .gradient_factors import Capture, joined
+from ...models.projection import RotatedProjection
+from .gradient_factors import Capture, Panel
 from .layer_trust import note, trusted
 from .layers import LayerPlan, UnlikePlan, capture
 from .plain_gradients import forward
@@ -42,8 +43,11 @@ Signs = Callable[[Tensor], Tensor]
 Looked = tuple[nn.Module, Tensor, Callable[[slice | Tensor], Signs]]  # a network, inputs, and the signs of some of them
 
 KINDS = ("lpntk", "pntk", "forgetting", "error")
-BUDGET = 512 << 20  # bytes of captured layers held at a time, half of it for each side of a product
-BATCH = 256  # examples per backward pass
+BUDGET = 2 << 30  # bytes of captured layers held at a time
+BLOCK = 256  # examples multiplied with a panel at a time
+BATCH, LEAST = 256, 32  # examples per backward pass, at most and at least
+CACHED = 1 << 22  # captured numbers per backward pass: they should stay in the processor's cache
+ROWS = 128 << 20  # bytes of dense gradients held at a time by `features`
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -94,16 +98,16 @@ def features(
     size = None if project is None else checks.integer("project", "features", project, low=1)
     checks.integer("seed", "features", seed, low=0)
     total = sum(p.numel() for p in net.parameters())
-    projection = None if size is None else SparseProjection(total, size, seed)
+    projection = None if size is None else RotatedProjection(total, size, seed)
     out = np.zeros((len(inputs), total if size is None else size), dtype=np.dtype(dtype))
 
     def fill(plan: LayerPlan) -> None:
+        held = max(1, ROWS // (4 * total)) if projection is None else len(inputs)
         with task("features", len(inputs)) as advance:
-            for first in range(0, len(inputs), _rows_at_once(total)):
-                where = slice(first, min(first + _rows_at_once(total), len(inputs)))
+            for where in _spans(0, len(inputs), min(held, _batch(_captured(looked, plan)))):
                 rows = capture(net, inputs[where], signs_of(where), plan).dense(projection).numpy()
                 out[where, : rows.shape[1]] = rows  # parameters the network never uses come last and stay 0
-                advance(where.stop - first)
+                advance(where.stop - where.start)
 
     _by_plan(net, _planned("features", looked), fill)
     return np.asarray(checks.finite("gradients", "features", out))
@@ -213,31 +217,51 @@ def cross(
 
 
 def _multiplied(rows: NDArray[Any], kernel: NDArray[Any]) -> None:
-    for first in range(0, len(rows), BATCH):
-        kernel[first : first + BATCH] = rows[first : first + BATCH] @ rows.T
+    for first in range(0, len(rows), BLOCK):
+        kernel[first : first + BLOCK] = rows[first : first + BLOCK] @ rows.T
 
 
 def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memory: int, plan: LayerPlan) -> None:
-    """Write the products of all pairs of two sets, block by block; within one set, each pair once."""
+    """Write the products of all pairs of two sets, panel by panel; within one set, each pair once."""
     itself = first is second
 
     def work(plan: LayerPlan) -> None:
-        rows = _blocks(first, memory, plan)
-        columns = rows if itself else _blocks(second, memory, plan)
-        with task("kernel", len(rows) * (len(rows) + 1) // 2 if itself else len(rows) * len(columns)) as advance:
-            for i, rows_at in enumerate(rows):
-                mine = _look(first, rows_at, plan)
-                for j, columns_at in enumerate(columns[i:] if itself else columns):
-                    theirs = mine if itself and j == 0 else _look(second, columns_at, plan)
-                    block = mine.gram(theirs).numpy()
-                    kernel[rows_at, columns_at] = block
+        span, step, batch = _sizes(first, second, memory, plan)
+        panels, every = _spans(0, len(first[1]), span), len(second[1])
+        block = Panel(step)
+        with task("kernel", sum(every - at.start if itself else every for at in panels)) as advance:
+            for rows_at in panels:
+                panel = Panel(rows_at.stop - rows_at.start)
+                for some in _spans(rows_at.start, rows_at.stop, step):
+                    _capture(first, some, plan, panel, batch)
                     if itself:
-                        kernel[columns_at, rows_at] = block.T
-                    advance(1)
+                        _write(
+                            kernel,
+                            some,
+                            slice(rows_at.start, some.stop),
+                            panel.capture(some.start - rows_at.start),
+                            panel,
+                        )
+                        advance(some.stop - some.start)
+                for some in _spans(rows_at.stop if itself else 0, every, step):
+                    block.empty()
+                    _capture(second, some, plan, block, batch)
+                    if itself:
+                        _write(kernel, some, rows_at, block.capture(), panel)
+                    else:
+                        kernel[rows_at, some] = block.capture().gram(panel.capture()).T.numpy()
+                    advance(some.stop - some.start)
 
     _by_plan(first[0], plan, work)
     for row in range(0, len(kernel), 1024):
         checks.finite("kernel", owner, kernel[row : row + 1024])
+
+
+def _write(kernel: NDArray[Any], some: slice, panel_at: slice, mine: Capture, panel: Panel) -> None:
+    """Write the products of a block with a panel on both sides of the diagonal."""
+    found = mine.gram(panel.capture()).numpy()
+    kernel[some, panel_at] = found
+    kernel[panel_at, some] = found.T
 
 
 def _planned(owner: str, first: Looked, second: Looked | None = None) -> LayerPlan:
@@ -259,20 +283,35 @@ def _by_plan(net: nn.Module, plan: LayerPlan, work: Callable[[LayerPlan], None])
             note(plan, net)
 
 
-def _blocks(looked: Looked, memory: int, plan: LayerPlan) -> list[slice]:
-    """Split into consecutive examples, sized so that the captures of two blocks fit in memory."""
-    net, inputs, signs_of = looked
-    one = capture(net, inputs[:1], signs_of(slice(0, 1)), plan)
-    each = sum(piece.numbers() for piece in one.pieces) * one.logits.element_size()
-    span = max(BATCH, int(memory // (2 * max(each, 1))) // BATCH * BATCH)
-    return [slice(a, min(a + span, len(inputs))) for a in range(0, len(inputs), span)]
+def _sizes(first: Looked, second: Looked, memory: int, plan: LayerPlan) -> tuple[int, int, int]:
+    """How many examples fit a panel, a block beside it, and a backward pass."""
+    each = max(_captured(first, plan), _captured(second, plan) if second is not first else 0)
+    batch = _batch(each)
+    room = memory // max(each * next(first[0].parameters()).element_size(), 1)
+    step = int(min(BLOCK, max(batch, room // 6 // batch * batch)))
+    return int(max(step, (room - step) // step * step)), step, batch
 
 
-def _look(looked: Looked, where: slice, plan: LayerPlan) -> Capture:
-    """Capture the gradients of consecutive examples, one batch at a time."""
+def _captured(looked: Looked, plan: LayerPlan) -> int:
+    """How many numbers are captured per example."""
     net, inputs, signs_of = looked
-    parts = (slice(a, min(a + BATCH, where.stop)) for a in range(where.start, where.stop, BATCH))
-    return joined([capture(net, inputs[part], signs_of(part), plan) for part in parts])
+    return sum(piece.numbers() for piece in capture(net, inputs[:1], signs_of(slice(0, 1)), plan).pieces)
+
+
+def _batch(each: int) -> int:
+    """How many examples go through a backward pass at a time."""
+    return min(BATCH, max(LEAST, CACHED // max(each, 1)))
+
+
+def _spans(start: int, stop: int, step: int) -> list[slice]:
+    return [slice(a, min(a + step, stop)) for a in range(start, stop, step)]
+
+
+def _capture(looked: Looked, where: slice, plan: LayerPlan, panel: Panel, batch: int) -> None:
+    """Write the gradients of consecutive examples to a panel, one batch at a time."""
+    net, inputs, signs_of = looked
+    for part in _spans(where.start, where.stop, batch):
+        panel.append(capture(net, inputs[part], signs_of(part), plan))
 
 
 def checked(
@@ -328,10 +367,6 @@ def _signs(kind: str, true: Tensor, classes: int) -> Signs:
         return lambda logits: (true - logits.softmax(1)) / root
     fixed = {"lpntk": 2 * true - 1, "pntk": torch.ones_like(true), "forgetting": true - 1 / classes}[kind]
     return lambda _logits: fixed / root
-
-
-def _rows_at_once(parameters: int) -> int:
-    return max(1, min(BATCH, (BUDGET // 4) // (4 * parameters)))
 
 
 def _kept(

@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .gradient_factors import Capture, DenseRows, Factors, Piece, Positions
+from .gradient_factors import Capture, DenseRows, Factors, KernelRows, Piece, Positions
 from .plain_gradients import alone, by_func, floating, forward, grad_enabled
 
 __all__ = ["LayerPlan", "UnlikePlan", "capture", "fit", "is_known", "passed", "pieces_of", "row_of"]
@@ -111,29 +111,44 @@ def passed(
         logits = forward(owner, model, x)
         weights = signs(logits.detach())
         total = (logits * weights).sum()
-        reached = [output for found in calls.values() for _, output in found if output.requires_grad]
-        slopes = torch.autograd.grad(total, reached, allow_unused=True) if reached and total.requires_grad else ()
-    back = {id(output): slope for output, slope in zip(reached, slopes, strict=False) if slope is not None}
+        reached = [use for found in calls.values() for use in found if use.edge is not None]
+        edges = cast(Any, [use.edge for use in reached])
+        slopes = torch.autograd.grad(total, edges, allow_unused=True) if reached and total.requires_grad else ()
+    back = {id(use): slope for use, slope in zip(reached, slopes, strict=False) if slope is not None}
     pairs = {
-        name: [(given.detach(), back.get(id(output), torch.zeros_like(output)).detach()) for given, output in found]
+        name: [
+            (use.given, back[id(use)].detach() if id(use) in back else use.given.new_zeros(use.shape)) for use in found
+        ]
         for name, found in calls.items()
     }
     return logits.detach(), weights, pairs
 
 
-@contextmanager
-def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[Pair]]]:
-    """Record inputs and outputs of layers; later layers get a copy, so that nothing overwrites the record."""
-    calls: dict[str, list[Pair]] = {name: [] for name in layers}
+@dataclass(eq=False)
+class _Use:
+    """One use of a layer: its input, and where the gradient of its output arrives.
 
-    def hook(name: str) -> Callable[..., Tensor]:
-        def note(_module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> Tensor:
+    The place in the graph is noted rather than the output, which a later layer may overwrite.
+    """
+
+    given: Tensor
+    shape: torch.Size
+    edge: Any
+
+
+@contextmanager
+def _watched(layers: dict[str, nn.Module]) -> Iterator[dict[str, list[_Use]]]:
+    """Record the uses of layers."""
+    calls: dict[str, list[_Use]] = {name: [] for name in layers}
+
+    def hook(name: str) -> Callable[..., None]:
+        def note(_module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> None:
             into = given[0] if given else named.get("input")
             if isinstance(into, Tensor) and isinstance(output, Tensor):
-                calls[name].append((into, output))
-                return output.clone()
-            calls[name].append((torch.empty(0), torch.empty(0)))  # another hook changed the output: matches nothing
-            return output
+                edge = torch.autograd.graph.get_gradient_edge(output) if output.requires_grad else None
+                calls[name].append(_Use(into.detach(), output.shape, edge))
+            else:  # another hook changed the output: matches nothing
+                calls[name].append(_Use(torch.empty(0), torch.Size([0]), None))
 
         return note
 
@@ -181,48 +196,85 @@ def pieces_of(module: nn.Module, pairs: list[Pair]) -> list[Piece]:
         return [DenseRows(sum(_norm_rows(module, a, g) for a, g in pairs))]  # type: ignore[arg-type]
     if isinstance(module, nn.Embedding):
         return [_embedding(module, pairs)]
-    out: list[Piece] = []
     groups = getattr(module, "groups", 1)
-    for group in range(groups):
-        a = torch.cat([_positions(module, a, groups, group) for a, _ in pairs], 1)
-        g = torch.cat([_slopes(module, g, groups, group) for _, g in pairs], 1)
-        if module.bias is not None:
-            a = torch.cat([a, a.new_ones(*a.shape[:2], 1)], 2)
-        out.append(_cheapest(a, g))
-    return out
+    return [_weights(module, pairs, groups, group) for group in range(groups)]
 
 
-def _cheapest(a: Tensor, g: Tensor) -> Piece:
-    """The cheapest form for an inner product: t^2 (in + out) multiplications by positions, in x out by rows."""
-    t, wide, high = a.shape[1], a.shape[2], g.shape[2]
+def _weights(module: nn.Module, pairs: list[Pair], groups: int, group: int) -> Piece:
+    """One group of a layer in the cheapest form: t^2 (in + out) multiplications by positions, in x out by rows."""
+    slopes = [_slopes(module, g, groups, group) for _, g in pairs]
+    t, high = sum(g.shape[2] for g in slopes), slopes[0].shape[1]
+    wide = cast(Tensor, module.weight)[0].numel() + (module.bias is not None)
+    as_rows = t > 1 and t * t * (wide + high) >= wide * high
+    if as_rows and not isinstance(module, nn.Linear):
+        return _kernel_rows(
+            module, [(_image(module, a, groups, group), g) for (a, _), g in zip(pairs, slopes, strict=True)]
+        )
+    a = torch.cat([_positions(module, a, groups, group) for a, _ in pairs], 1)
+    g = torch.cat(slopes, 2)
+    if module.bias is not None:
+        a = torch.cat([a, a.new_ones(*a.shape[:2], 1)], 2)
     if t == 1:
-        return Factors(a[:, 0].contiguous(), g[:, 0].contiguous())
-    if t * t * (wide + high) < wide * high:
-        return Positions(a.contiguous(), g.contiguous())
-    return DenseRows(torch.bmm(g.transpose(1, 2), a).flatten(1))
+        return Factors(a[:, 0].contiguous(), g[:, :, 0].contiguous())
+    return DenseRows(torch.bmm(g, a).flatten(1)) if as_rows else Positions(a, g.transpose(1, 2).contiguous())
+
+
+def _kernel_rows(module: nn.Module, pairs: list[Pair]) -> KernelRows:
+    """Gradients of a convolution's weights.
+
+    Shifted copies of the image for the columns of the kernel only: its rows are then slices of them, and the product
+    over positions needs no unfolded image, which would take as many copies as the kernel has entries.
+    """
+    (high, wide), dilation, pad, stride = _geometry(module)
+    n, (inputs, outputs) = len(pairs[0][0]), (pairs[0][0].shape[1], pairs[0][1].shape[1])
+    count = high * outputs * inputs * wide
+    rows = pairs[0][0].new_empty(n, count + (outputs if module.bias is not None else 0))
+    for use, (a, g) in enumerate(pairs):
+        padded = functional.pad(a, (pad[1], pad[1], pad[0], pad[0]))
+        across = (padded.shape[3] - dilation[1] * (wide - 1) - 1) // stride[1] + 1
+        down = g.shape[2] // across
+        shifts = [
+            slice(c * dilation[1], c * dilation[1] + stride[1] * (across - 1) + 1, stride[1]) for c in range(wide)
+        ]
+        shifted = torch.stack([padded[..., shift] for shift in shifts], 2).flatten(1, 2)
+        for r in range(high):
+            first = r * dilation[0]
+            lines = shifted[:, :, first : first + stride[0] * (down - 1) + 1 : stride[0]].flatten(2)
+            found = torch.bmm(g, lines.transpose(1, 2)).flatten(1)
+            part = rows[:, r * (count // high) : (r + 1) * (count // high)]
+            part.copy_(found) if use == 0 else part.add_(found)
+        if module.bias is not None:
+            rows[:, count:] = g.sum(2) if use == 0 else rows[:, count:] + g.sum(2)
+    return KernelRows(rows, (high, outputs, inputs, wide))
+
+
+def _geometry(module: nn.Module) -> tuple[tuple[int, int], ...]:
+    """Kernel size, dilation, padding and stride of a convolution; a signal is an image one pixel high."""
+    conv, flat = cast(Any, module), isinstance(module, nn.Conv1d)
+    given = ((1, conv.kernel_size), (1, conv.dilation), (0, conv.padding), (1, conv.stride))
+    return tuple((fill, *value) if flat else tuple(value) for fill, value in given)
+
+
+def _image(module: nn.Module, a: Tensor, groups: int, group: int) -> Tensor:
+    """The inputs of one group of a convolution, as images."""
+    wide = a.shape[1] // groups
+    a = a[:, group * wide : (group + 1) * wide]
+    return a.unsqueeze(2) if isinstance(module, nn.Conv1d) else a
 
 
 def _positions(module: nn.Module, a: Tensor, groups: int, group: int) -> Tensor:
     """Inputs as batch x positions x fan-in."""
     if isinstance(module, nn.Linear):
         return a.reshape(a.shape[0], -1, a.shape[-1])
-    conv = cast(Any, module)
-    wide = a.shape[1] // groups
-    a = a[:, group * wide : (group + 1) * wide]
-    flat = isinstance(module, nn.Conv1d)  # a signal is an image one pixel high
-    size, dilation, pad, stride = (
-        ((fill, *given) if flat else tuple(given))
-        for fill, given in ((1, conv.kernel_size), (1, conv.dilation), (0, conv.padding), (1, conv.stride))
-    )
-    return functional.unfold(a.unsqueeze(2) if flat else a, size, dilation, pad, stride).transpose(1, 2)
+    return functional.unfold(_image(module, a, groups, group), *_geometry(module)).transpose(1, 2)
 
 
 def _slopes(module: nn.Module, g: Tensor, groups: int, group: int) -> Tensor:
-    """Output gradients as batch x positions x fan-out."""
+    """Output gradients as batch x fan-out x positions."""
     if isinstance(module, nn.Linear):
-        return g.reshape(g.shape[0], -1, g.shape[-1])
+        return g.reshape(g.shape[0], -1, g.shape[-1]).transpose(1, 2)
     wide = g.shape[1] // groups
-    return g[:, group * wide : (group + 1) * wide].flatten(2).transpose(1, 2)
+    return g[:, group * wide : (group + 1) * wide].flatten(2)
 
 
 def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
@@ -238,7 +290,14 @@ def _norm_rows(module: nn.Module, a: Tensor, g: Tensor) -> Tensor:
             norm = cast(nn.BatchNorm2d, module)
             plain = functional.batch_norm(a, norm.running_mean, norm.running_var, None, None, False, 0.0, norm.eps)
             over = tuple(range(2, a.dim()))
-        parts = [(g * plain).sum(over) if over else g * plain]
+        last = over == tuple(range(2, a.dim())) and over
+        parts = [
+            torch.linalg.vecdot(g.flatten(2), plain.flatten(2))
+            if last
+            else (g * plain).sum(over)
+            if over
+            else g * plain
+        ]
         if module.bias is not None:
             parts.append(g.sum(over) if over else g)
         return torch.cat([part.flatten(1) for part in parts], 1)

@@ -106,7 +106,6 @@ def _select(values: Array, members: Index, k: int) -> None:
             return
 
 
-@compiled
 def split(columns: Array, cells: int) -> tuple[Index, Index]:
     """Cut all points into cells of equal counts, each cut across the widest side.
 
@@ -122,16 +121,22 @@ def split(columns: Array, cells: int) -> tuple[Index, Index]:
     members, starts
         Cell c holds members[starts[c] : starts[c + 1]].
     """
+    members, starts = np.arange(columns.shape[1]), np.zeros(cells + 1, np.int64)
+    parts = np.empty((4, 128), np.int64)  # points and cells of the parts that are still to be cut
+    _cut(columns, cells, members, starts, parts)
+    return members, starts
+
+
+@compiled
+def _cut(columns: Array, cells: int, members: Index, starts: Index, parts: Index) -> None:
     dimension, n = columns.shape
-    members = np.arange(n)
-    starts = np.zeros(cells + 1, np.int64)
     starts[cells] = n
-    stack = np.empty((128, 4), np.int64)
-    stack[0] = (0, n, 0, cells)
+    lows, highs, firsts, lasts = parts[0], parts[1], parts[2], parts[3]
+    lows[0], highs[0], firsts[0], lasts[0] = 0, n, 0, cells
     top = 1
     while top > 0:
         top -= 1
-        low, high, first, last = stack[top]
+        low, high, first, last = lows[top], highs[top], firsts[top], lasts[top]
         if last - first == 1:
             starts[first] = low
             continue
@@ -147,7 +152,6 @@ def split(columns: Array, cells: int) -> tuple[Index, Index]:
         cut = low + (high - low) * half // (last - first)
         if high - low > 1:
             _select(columns[axis], members[low:high], cut - low)
-        stack[top] = (low, cut, first, first + half)
-        stack[top + 1] = (cut, high, first + half, last)
+        lows[top], highs[top], firsts[top], lasts[top] = low, cut, first, first + half
+        lows[top + 1], highs[top + 1], firsts[top + 1], lasts[top + 1] = cut, high, first + half, last
         top += 2
-    return members, starts

@@ -5,6 +5,9 @@ says how much a point contributes to a moment. A null vector u (u^T rows = 0) te
 row i by 1 - t u_i, for any t, changes no moment. With t = 1 / u_j for the largest |u_j| no weight becomes negative
 and row j is removed.
 
+Only loops are compiled, and these make no arrays and call no array function: those of numba take seconds to compile on
+first use.
+
 Null vectors come from elimination with row and column pivoting: the row with the largest remainder goes next, by its
 largest entry. That reveals the rank, whatever makes the matrix singular, and costs a third of a pivoted QR. Everything
 is relative to a row's weight and to a moment's size, so weights over many decades and far outliers lose no digits.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from ...core.jit import compiled, summing
 
@@ -55,6 +59,15 @@ def _swap(a: Array, b: Array) -> None:
 
 
 @compiled
+def _largest(values: Array, first: int) -> int:
+    """The place of the largest value from a place on; the first of equal ones."""
+    best = first
+    for i in range(first + 1, values.size):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
 def factorise(rows: Array) -> tuple[int, Index, Index]:
     """Factorise in place into L U with rows and columns in a new order; return the rank and both orders.
 
@@ -62,19 +75,27 @@ def factorise(rows: Array) -> tuple[int, Index, Index]:
     """
     count, width = rows.shape
     order, columns = np.arange(count), np.arange(width)
-    left = np.empty(count)
-    for i in range(count):
-        left[i] = _subtract(rows[i], 0.0, rows[i])
-    floor = _RANK**2 * np.sort(left)[count - 1 - count // _LARGE]
+    left = np.square(rows).sum(axis=1)
+    place = count - 1 - count // _LARGE
+    floor = _RANK**2 * float(np.partition(left, place)[place])
+    return int(_eliminate(rows, order, columns, left, floor)), order, columns
+
+
+@compiled
+def _eliminate(rows: Array, order: Index, columns: Index, left: Array, floor: float) -> int:
+    count, width = rows.shape
     for s in range(min(count, width)):
-        best = s + np.argmax(left[s:])
+        best = _largest(left, s)
         if left[best] <= floor or left[best] == 0.0:
-            return s, order, columns
+            return int(s)
         if best != s:
             _swap(rows[s], rows[best])
             order[s], order[best] = order[best], order[s]
             left[best] = left[s]
-        place = s + np.argmax(np.abs(rows[s, s:]))
+        place = s
+        for j in range(s + 1, width):
+            if abs(rows[s, j]) > abs(rows[s, place]):
+                place = j
         if place != s:
             for i in range(count):
                 rows[i, s], rows[i, place] = rows[i, place], rows[i, s]
@@ -83,40 +104,31 @@ def factorise(rows: Array) -> tuple[int, Index, Index]:
             factor = rows[i, s] / rows[s, s]
             rows[i, s] = factor
             left[i] = _subtract(rows[i, s + 1 :], factor, rows[s, s + 1 :])
-    return min(count, width), order, columns
+    return int(min(count, width))
 
 
-@compiled
 def solve_left(rows: Array, rank: int, order: Index, columns: Index, right: Array) -> Array:
     """A vector u with u^T rows = right, from the factors; zero on rows beyond the rank."""
     u = np.zeros(len(order))
-    y = np.empty(rank)
-    for s in range(rank):
-        y[s] = right[columns[s]]
-    for s in range(rank):
-        y[s] /= rows[s, s]
-        _subtract(y[s + 1 :], y[s], rows[s, s + 1 : rank])
-    for s in range(rank - 1, -1, -1):
-        _subtract(y[:s], y[s], rows[s, :s])
-    for s in range(rank):
-        u[order[s]] = y[s]
+    if rank:
+        factors = rows[:rank, :rank].T  # transposed for BLAS, which counts by columns
+        upper = blas.dtrsv(factors, right[columns[:rank]], lower=1)
+        u[order[:rank]] = blas.dtrsv(factors, upper, lower=0, diag=1)
     return u
 
 
 @compiled
-def _null_vectors(rows: Array, rank: int) -> Array:
+def _combine(rows: Array, rank: int, vectors: Array) -> None:
     """From the factors, one null vector per row beyond the rank: that row minus its combination of the others."""
-    count = len(rows)
-    vectors = np.zeros((count - rank, count))
-    for i in range(rank, count):
+    for i in range(rank, len(rows)):
         vector = vectors[i - rank]
-        vector[:rank] = rows[i, :rank]
+        for s in range(rank):
+            vector[s] = rows[i, s]
         for s in range(rank - 1, -1, -1):
             _subtract(vector[:s], vector[s], rows[s, :s])
         for s in range(rank):
             vector[s] = -vector[s]
         vector[i] = 1.0
-    return vectors
 
 
 @compiled
@@ -161,27 +173,29 @@ def _step(vector: Array, share: Array, scale: Array, dying: Index) -> int:
 @compiled
 def _retire(vectors: Array, last: int, i: int, scale: Array, score: Array) -> int:
     """Make sure that no vector restores row i, which may use up one of them; return the last that is left."""
-    chosen, largest = -1, _FLAT
-    for k in range(last + 1):
-        if abs(vectors[k, i]) > largest:
-            chosen, largest = k, abs(vectors[k, i])
-    if chosen < 0:
-        vectors[: last + 1, i] = 0.0
+    chosen = last
+    for k in range(last):
+        if abs(vectors[k, i]) > abs(vectors[chosen, i]):
+            chosen = k
+    if last < 0 or not abs(vectors[chosen, i]) > _FLAT:
+        for k in range(last + 1):
+            vectors[k, i] = 0.0
         return last
     _clear(vectors, chosen, last, i, scale, score)
     return last - 1
 
 
 @compiled
-def _walk(vectors: Array, share: Array, target: int) -> int:
+def _walk(vectors: Array, share: Array, target: int, scale: Array, score: Array, dying: Index) -> int:
     """Use up null vectors, the longest step first, until `target` rows are left; return how many are left."""
     alive, last = share.size, len(vectors) - 1
-    scale, score = np.ones(alive), np.empty(last + 1)
-    dying = np.empty(alive, np.int64)
     for k in range(last + 1):
         score[k] = _squares(vectors[k], scale)
     while last >= 0 and alive > target:
-        chosen = int(np.argmax(score[: last + 1]))
+        chosen = 0
+        for k in range(1, last + 1):
+            if score[k] > score[chosen]:
+                chosen = k
         dead = _step(vectors[chosen], share, scale, dying)
         if dead == 0:
             break
@@ -193,17 +207,18 @@ def _walk(vectors: Array, share: Array, target: int) -> int:
     return alive
 
 
-@compiled
 def lighten(rows: Array, target: int) -> tuple[Array, int]:
     """Remove rows until `target` are left or those left are independent; rows are overwritten.
 
     Returns the factor for each row's weight (0 if removed), and how many rows are left.
     """
     rank, order, _ = factorise(rows)
-    alive, share = len(rows), np.ones(len(rows))
+    alive = len(rows)
+    share, out = np.ones(alive), np.empty(alive)
     if alive > max(rank, target):
-        alive = _walk(_null_vectors(rows, rank), share, target)
-    out = np.empty(share.size)
-    for i in range(share.size):
-        out[order[i]] = share[i]
+        vectors = np.zeros((alive - rank, alive))
+        _combine(rows, rank, vectors)
+        score, dying = np.empty(len(vectors)), np.empty(alive, dtype=np.int64)
+        alive = int(_walk(vectors, share, target, np.ones(alive), score, dying))
+    out[order] = share
     return out, alive

@@ -31,69 +31,91 @@ def _products(point: Array, centre: Array, products: MomentTable, out: Array) ->
 
 
 @compiled
-def _frame(points: Array, weights: Array, members: Index, products: MomentTable) -> tuple[Array, Array]:
-    """The cell's weighted mean, and the inverse of the sum of each moment's absolute terms (0 where that is 0)."""
-    dimension = points.shape[1]
-    centre, total = np.zeros(dimension), 0.0
-    for i in members:
-        total += weights[i]
-        for j in range(dimension):
-            centre[j] += weights[i] * points[i, j]
-    centre /= total
-    product, size = np.empty(products.parent.size), np.zeros(products.parent.size)
+def _absolute(
+    points: Array, weights: Array, members: Index, centre: Array, products: MomentTable, product: Array, size: Array
+) -> None:  # fmt: skip
     for i in members:
         _products(points[i], centre, products, product)
         for a in range(size.size):
             size[a] += weights[i] * abs(product[a])
-    for a in range(size.size):
-        size[a] = 1.0 / size[a] if size[a] > 1e-290 * total else 0.0
+
+
+def _frame(points: Array, weights: Array, members: Index, products: MomentTable) -> tuple[Array, Array]:
+    """The cell's weighted mean, and the inverse of the sum of each moment's absolute terms (0 where that is 0)."""
+    own = weights[members]
+    total = own.sum()
+    centre = own @ points[members] / total
+    product, size = np.empty(products.parent.size), np.zeros(products.parent.size)
+    _absolute(points, weights, members, centre, products, product, size)
+    large = size > 1e-290 * total
+    size[large] = 1.0 / size[large]
+    size[~large] = 0.0
     return centre, size
 
 
 @compiled
-def _gather(
-    points: Array, members: Index, weights: Array, centre: Array, size: Array, products: MomentTable, rows: Array
+def _add(
+    points: Array, members: Index, weights: Array, centre: Array, products: MomentTable, product: Array, rows: Array
 ) -> None:  # fmt: skip
-    """Sum the members' terms of every moment into rows: member i of n goes to row i * rows // n."""
-    rows[:] = 0.0
-    product = np.empty(products.parent.size)
     n, count = len(members), len(rows)
     for i in range(n):
         _products(points[members[i]], centre, products, product)
         row, weight = rows[i * count // n], weights[i]
         for a in range(product.size):
             row[a] += weight * product[a]
-    for g in range(count):
-        for a in range(product.size):
-            rows[g, a] *= size[a]
 
 
-@compiled
+def _gathered(
+    points: Array, members: Index, weights: Array, centre: Array, size: Array, products: MomentTable, count: int
+) -> Array:  # fmt: skip
+    """Sum the members' terms of every moment into rows: member i of n goes to row i * count // n."""
+    rows = np.zeros((count, products.parent.size))
+    _add(points, members, weights, centre, products, np.empty(products.parent.size), rows)
+    rows *= size
+    return rows
+
+
 def _correct(rows: Array, weights: Array, moments: Array) -> None:
     """Correct the weights of independent points for the remaining error of the moments; `rows` are their terms."""
-    n = len(weights)
     factors = rows.copy()
     rank, order, columns = factorise(factors)
-    share, better = np.ones(n), np.ones(n)
+    share = better = np.ones(len(weights))
     least = np.inf
     for _ in range(4):
-        off = moments.copy()
-        for i in range(n):
-            for a in range(off.size):
-                off[a] -= share[i] * rows[i, a]
+        off = moments - share @ rows
         now = np.abs(off).max()
         if now >= least:
             break
-        least = now
-        better[:] = share
-        share += solve_left(factors, rank, order, columns, off)
+        least, better = now, share
+        share = share + solve_left(factors, rank, order, columns, off)
         if not share.min() > 0.0:
             break
-    for i in range(n):
-        weights[i] *= better[i]
+    weights *= better
 
 
-@compiled
+def _lightened(
+    points: Array, weights: Array, members: Index, products: MomentTable, quota: int, spare: int
+) -> tuple[Index, Array, Array, Array]:  # fmt: skip
+    """The points that stay, their weights and terms, and the moments of all.
+
+    Only the loops that need it are compiled, and these make no arrays: both would cost seconds on first use.
+    """
+    kept, own, moments = members, weights[members], None
+    centre, size = _frame(points, weights, members, products)
+    while len(kept) > quota:
+        count = min(len(kept), quota + spare)
+        rows = _gathered(points, kept, own, centre, size, products, count)
+        moments = rows.sum(axis=0) if moments is None else moments
+        share, alive = lighten(rows, quota)
+        if alive == count:
+            break
+        share = share[np.arange(len(kept)) * count // len(kept)]
+        stays = share > 0.0
+        kept, own = kept[stays], own[stays] * share[stays]
+    rows = _gathered(points, kept, own, centre, size, products, len(kept))
+    return kept, own, rows, rows.sum(axis=0) if moments is None else moments
+
+
 def reduce_cell(
     points: Array, weights: Array, members: Index, products: MomentTable, quota: int, spare: int
 ) -> tuple[Index, Array]:
@@ -112,45 +134,17 @@ def reduce_cell(
     spare
         How many more groups than that a round makes.
     """
-    kept, own = members.copy(), np.empty(len(members))
-    for i in range(len(members)):
-        own[i] = weights[members[i]]
-    if len(kept) <= quota:
-        return kept, own
-    total = own.sum()
-    centre, size = _frame(points, weights, members, products)
-    moments = np.zeros(products.parent.size)
-    started = False
-    while len(kept) > quota:
-        n = len(kept)
-        count = min(n, quota + spare)
-        rows = np.empty((count, products.parent.size))
-        _gather(points, kept, own, centre, size, products, rows)
-        if not started:
-            for g in range(count):
-                moments += rows[g]
-            started = True
-        share, alive = lighten(rows, quota)
-        if alive == count:
-            break
-        fewer = 0
-        for i in range(n):
-            left = share[i * count // n]
-            if left > 0.0:
-                kept[fewer], own[fewer] = kept[i], own[i] * left
-                fewer += 1
-        kept, own = kept[:fewer], own[:fewer]
-    rows = np.empty((len(kept), products.parent.size))
-    _gather(points, kept, own, centre, size, products, rows)
+    if len(members) <= quota:
+        return members.copy(), weights[members]
+    kept, own, rows, moments = _lightened(points, weights, members, products, quota, spare)
     # Of 936 hard cases (1 to 4 dimensions, orders 1 to 6) one is above 1e-12: 30,000 points with heavy tails and
     # weights over 12 decades, 1.3e-12 with this correction and without. In a few others it gains a digit, from 1e-13
     # at most.
     _correct(rows, own, moments)
-    own *= total / own.sum()
+    own *= weights[members].sum() / own.sum()
     return kept, own
 
 
-@compiled
 def reduce_cells(
     points: Array, weights: Array, members: Index, starts: Index, quotas: Index, products: MomentTable, spare: int
 ) -> tuple[Index, Array]:  # fmt: skip
@@ -181,17 +175,13 @@ def reduce_cells(
     return kept[:done], fresh[:done]
 
 
-@compiled
 def terms(points: Array, weights: Array, members: Index, products: MomentTable) -> Array:
     """One row per member: its products about the cell's mean, each divided by the sum of its absolute terms."""
     centre, size = _frame(points, weights, members, products)
-    rows = np.empty((len(members), products.parent.size))
-    _gather(points, members, np.ones(len(members)), centre, size, products, rows)
-    return rows
+    return _gathered(points, members, np.ones(len(members)), centre, size, products, len(members))
 
 
-@compiled
 def sample_rank(points: Array, products: MomentTable) -> int:
     """The number of independent moments of these points, all of one weight; a far outlier among them hides some."""
     rank, _, _ = factorise(terms(points, np.ones(len(points)), np.arange(len(points)), products))
-    return rank
+    return int(rank)

@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["PLAIN", "CountedLayer", "CountedLinear", "attach", "detach"]
+__all__ = ["PLAIN", "CountedLayer", "CountedLinear", "attach", "counted_as", "detach"]
 
 
 class _Shared(torch.autograd.Function):
@@ -72,8 +72,8 @@ class CountedLayer(nn.Module):
     """
 
     counts: Tensor | None
-    weight: Tensor
-    bias: Any  # a parameter or None, which each of torch's own layers declares in a different way
+    weight: Any  # a parameter, or None in some norms; each of torch's own layers declares it in a different way
+    bias: Any
     reader: tuple[CountedLayer, ...]
     shared: bool
 
@@ -155,7 +155,7 @@ PLAIN = tuple(COUNTED)
 
 def attach(first: nn.Module, second: nn.Module, counts: Tensor, shared: bool) -> None:
     """Make a pair of layers count, in place, so that their hooks and attributes stay."""
-    reader, writer = _counted(second, shared), _counted(first, shared)
+    reader, writer = (counted_as(layer, COUNTED.get(type(layer)), shared) for layer in (second, first))
     reader.register_buffer("counts", _precise(counts.detach(), reader.weight).clone())
     writer.reader = (reader,)
 
@@ -173,12 +173,14 @@ def detach(layer: CountedLayer) -> None:
     for name in ("reader", "shared"):
         delattr(layer, name)
     del layer.counts
-    layer.__class__ = next(plain for plain, counted in COUNTED.items() if counted is type(layer))  # type: ignore[assignment]
+    layer.__class__ = type(layer).__bases__[-1]  # torch's own, into which counting was mixed
 
 
-def _counted(layer: nn.Module, shared: bool) -> CountedLayer:
+def counted_as(layer: nn.Module, kind: type[CountedLayer] | None, shared: bool) -> CountedLayer:
+    """The same layer as one of a counted kind, in place; `kind` is not needed if it is counted already."""
     if not isinstance(layer, CountedLayer):
-        layer.__class__ = COUNTED[type(layer)]
+        assert kind is not None
+        layer.__class__ = kind
         assert isinstance(layer, CountedLayer)
         layer.register_buffer("counts", None)
         layer.reader = ()

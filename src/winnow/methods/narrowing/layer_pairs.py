@@ -12,18 +12,17 @@ import fnmatch
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from torch import fx, nn
 
 from ...core.errors import InputError, NotDefinedError, UnknownNameError
 from .counted_layers import PLAIN, CountedLayer
-from .steps import ELEMENTWISE, Refused, Step, not_hooked, only_asks, step_of, within_channels
+from .pair_conditions import fit, not_tied, outputs
+from .steps import ELEMENTWISE, Refused, Step, not_hooked, only_asks, step_of
 
 __all__ = ["Found", "Pair", "find_pairs", "known_layers", "matching"]
 
 BLOCKS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WAY_OUT = "name the first layer of each pair with layers="
 
 
@@ -43,6 +42,8 @@ class Pair:
         The highest rate of the dropouts between the layers.
     dropouts
         Names of the dropout modules between the layers; empty if a dropout is a function call or is used elsewhere too.
+    norms
+        Names of the batch norms between the layers.
     """
 
     first: str
@@ -51,6 +52,7 @@ class Pair:
     smooth: bool = True
     dropout: float = 0.0
     dropouts: tuple[str, ...] = ()
+    norms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -187,9 +189,10 @@ def _named(name: str, modules: Mapping[str, nn.Module]) -> Pair:
         if pair is None:
             raise Refused("no layer reads its output after an activation")
         within = tuple(one and start + one for one in pair.dropouts)
-        pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within)
-        for end in (pair.first, pair.second):
-            _not_tied(end, modules)
+        norms = tuple(start + one for one in pair.norms)
+        pair = replace(pair, first=start + pair.first, second=start + pair.second, dropouts=within, norms=norms)
+        for end in (pair.first, pair.second, *norms):
+            not_tied(end, modules)
         return pair
     raise Refused(f"no part around it can be traced, the smallest because it {failures[-1]}")
 
@@ -219,12 +222,12 @@ def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> P
         if isinstance(second, PLAIN):
             break
         steps.append(step_of(here, modules))
-    _fit(node, here, steps, graph, modules)
+    fit(node, here, steps, graph, modules)
     calls = [str(call.target) for call in graph.nodes if call.op == "call_module"]
     return Pair(
         first,
         str(here.target),
-        _outputs(modules[first]),
+        outputs(modules[first]),
         smooth=all(step.smooth for step in steps),
         dropout=max((step.rate for step in steps if step.kind == "dropout"), default=0.0),
         dropouts=tuple(
@@ -232,53 +235,8 @@ def _from(node: fx.Node, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> P
             for step in steps
             if step.kind == "dropout" and step.rate
         ),
+        norms=tuple(step.module for step in steps if step.kind == "norm"),
     )
-
-
-def _fit(first: fx.Node, second: fx.Node, steps: list[Step], graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
-    """Raise if the hidden vector is not a row of exchangeable neurons, or the weights are used elsewhere."""
-    writer, reader = modules[str(first.target)], modules[str(second.target)]
-    kinds = [step.kind for step in steps]
-    if "activation" not in kinds:
-        raise Refused(f"there is no activation between it and {second.target}")
-    flat = [at for at, kind in enumerate(kinds) if kind in ("flatten", "mean")]
-    if isinstance(writer, nn.Linear) and (not isinstance(reader, nn.Linear) or flat or "pool" in kinds):
-        raise Refused(f"pooling, flattening or a convolution after it mixes its neurons before {second.target}")
-    if isinstance(writer, CONVOLUTIONS):
-        wanted = 1 if isinstance(reader, nn.Linear) else 0
-        if len(flat) != wanted or (not wanted and type(reader) is not type(writer)):
-            raise Refused(f"{second.target} does not read its channels one after the other")
-        within_channels(steps, len(writer.kernel_size), flat[0] if flat else len(steps))
-    if isinstance(reader, nn.Linear) and reader.in_features % _outputs(writer):
-        raise Refused(
-            f"the {reader.in_features} inputs of {second.target} are not a multiple of its {_outputs(writer)} outputs"
-        )
-    for node in (first, second):
-        _own(str(node.target), graph, modules)
-
-
-def _own(name: str, graph: fx.Graph, modules: Mapping[str, nn.Module]) -> None:
-    """Raise if a layer is not plain, or its weights are used elsewhere too."""
-    layer = modules[name]
-    not_hooked(name, modules)
-    if type(layer) not in PLAIN or "weight" not in layer._parameters:
-        raise Refused(f"{name} is not a plain layer that holds its own weight ({type(layer).__name__})")
-    if getattr(layer, "groups", 1) != 1:
-        raise Refused(f"{name} is a grouped convolution, whose channels cannot be exchanged")
-    calls = [node for node in graph.nodes if node.op == "call_module" and modules[str(node.target)] is layer]
-    if len(calls) > 1:
-        raise Refused(f"{name} is used {len(calls)} times")
-    if any(node.op == "get_attr" and str(node.target).startswith(f"{name}.") for node in graph.nodes):
-        raise Refused(f"the weights of {name} are used outside it")
-    _not_tied(name, modules)
-
-
-def _not_tied(name: str, modules: Mapping[str, nn.Module]) -> None:
-    """Raise if parameters also appear under another name."""
-    own = {id(value) for value in modules[name].parameters()}
-    for other, layer in modules.items():
-        if layer is not modules[name] and own & {id(value) for value in layer.parameters(recurse=False)}:
-            raise Refused(f"{name} shares its weights with {other or 'the model'}")
 
 
 def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[str, str]]:
@@ -297,7 +255,7 @@ def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[
             for end in (first, second):
                 if type(modules[end]) is not nn.Linear:
                     raise Refused(f"{end} is not a plain layer that holds its own weight")
-                _not_tied(end, modules)
+                not_tied(end, modules)
             for part in (first, second, between, *([f"{start}activation"] if isinstance(act, nn.Module) else [])):
                 not_hooked(part, modules)
         except Refused as reason:
@@ -306,7 +264,3 @@ def _in_blocks(modules: Mapping[str, nn.Module]) -> tuple[dict[str, Pair], dict[
         smooth, rate = ELEMENTWISE[word], float(block.dropout.p)
         found[first] = Pair(first, second, block.linear1.out_features, smooth, rate, (between,))
     return found, unfit
-
-
-def _outputs(layer: Any) -> int:
-    return int(layer.weight.shape[0])

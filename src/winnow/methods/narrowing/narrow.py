@@ -42,7 +42,8 @@ def narrow(
 ) -> nn.Module:
     """Make hidden vectors narrower so that the network computes and trains like the wide one.
 
-    The neurons of a hidden vector are treated as points (incoming weights, bias, outgoing weights). Moment matching
+    The neurons of a hidden vector are treated as points (incoming weights, bias, outgoing weights; with a batch norm
+    also its scale, shift and running statistics). Moment matching
     keeps some of them and gives each a count, the number of neurons it represents. The count multiplies the neuron's
     output and divides the gradients of its incoming weights, bias and outgoing weights. So any optimiser that works
     coordinate by coordinate (SGD with momentum, Adam, AdamW; with weight decay too) moves it as it would move each
@@ -58,7 +59,8 @@ def narrow(
     model
         A network of linear layers or convolutions with activations in between; it is not changed. Pairs of layers are
         found by tracing it, and in the feed-forward blocks of torch's transformer layers by their class; see
-        `find_pairs`. A norm, a residual or a second reader of the hidden vector excludes a pair.
+        `find_pairs`. A norm other than a batch norm, a residual or a second reader of the hidden vector excludes a
+        pair.
     width
         Neurons to keep: a count for every hidden vector, a fraction, or either per name of its first layer. Vectors
         that are no wider than this are not changed.
@@ -190,9 +192,9 @@ def _narrow_one(
     net: nn.Module, pair: Pair, count: int, order: int | None, dims: int | str | None, shared: bool, seed: int
 ) -> NarrowedPair:
     """Narrow one pair in place; its neurons already include earlier narrowing."""
-    points = objects(net.get_submodule(pair.first), net.get_submodule(pair.second))
-    checks.finite(f"weights around {pair.first!r}", "the model", points)
-    choice = choose(points, count, order, dims, pair.smooth, seed, pair.first)
+    neurons = objects(*map(net.get_submodule, (pair.first, pair.second, *pair.norms)))
+    checks.finite(f"weights around {pair.first!r}", "the model", neurons.held)
+    choice = choose(neurons, count, order, dims, pair.smooth, seed, pair.first)
     shrink(
         net, pair, torch.from_numpy(np.ascontiguousarray(choice.kept)), torch.from_numpy(choice.counts), shared=shared
     )

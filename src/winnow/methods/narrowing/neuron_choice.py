@@ -1,10 +1,11 @@
 """Choose which neurons stay and how many each represents, by moment matching on the neurons of one hidden vector.
 
-A neuron is a point: its incoming weights, its bias and its outgoing weights. The scale of the coordinates decides where
-cells are cut and which directions `dims` keeps (the moments of a cell do not depend on it), so they are put on one
-scale. Incoming weights and bias together are divided by the root of their mean squared distance from the average
-neuron, and so are the outgoing weights. Input and output of a neuron then count the same, and within each half the
-network's own units stay. A coordinate of a neuron that represents c others counts c times, as those would.
+A neuron is a point: its incoming weights and bias, behind the batch norm if there is one, and its outgoing weights. The
+scale of the coordinates decides where cells are cut and which directions `dims` keeps (the moments of a cell do not
+depend on it), so they are put on one scale. Incoming weights and bias together are divided by the root of their mean
+squared distance from the average neuron, and so are the outgoing weights. Input and output of a neuron then count the
+same, and within each half the network's own units stay. A coordinate of a neuron that represents c others counts c
+times, as those would.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from ...core.errors import InputError
 from ..moments import advise, compress, feasible_size, moment_error
 from ..moments.principal import principal
 from .counted_layers import CountedLayer
+from .counted_norms import norm_rows, through_norm
 
-__all__ = ["NeuronChoice", "choose", "incoming", "objects", "outgoing"]
+__all__ = ["NeuronChoice", "Neurons", "choose", "incoming", "objects", "outgoing"]
 
 Array = NDArray[np.float64]
 
@@ -29,9 +31,38 @@ Array = NDArray[np.float64]
 SECOND = 2
 
 
-def objects(first: nn.Module, second: nn.Module) -> Array:
-    """One row per hidden neuron, coordinates on one scale."""
-    return np.hstack([_scaled(_numbers(incoming(first))), _scaled(_numbers(outgoing(first, second)))])
+@dataclass(frozen=True, eq=False)
+class Neurons:
+    """The neurons of one hidden vector, one row each.
+
+    Attributes
+    ----------
+    points
+        The coordinates whose moments are matched, on one scale.
+    held
+        Everything a neuron holds; neurons that agree in it are copies of each other and train alike.
+    """
+
+    points: Array
+    held: Array
+
+
+def objects(first: nn.Module, second: nn.Module, *norms: nn.Module) -> Neurons:
+    """The neurons between two layers.
+
+    With a batch norm in between, a neuron's point has the incoming weights and the bias as they are behind the norm:
+    weights that a scale makes small matter little, however large they are.
+    """
+    raw, out = incoming(first), outgoing(first, second)
+    held = [_numbers(rows) for rows in (raw, out, *map(norm_rows, norms))]
+    if norms:
+        weight, bias = (
+            (raw[:, :-1], raw[:, -1]) if isinstance(first.bias, Tensor) else (raw, torch.zeros_like(raw[:, 0]))
+        )
+        for norm in norms:
+            weight, bias = through_norm(weight, bias, norm)
+        raw = torch.cat([weight, bias[:, None]], 1)
+    return Neurons(np.hstack([_scaled(_numbers(raw)), _scaled(_numbers(out))]), np.hstack(held))
 
 
 def incoming(first: nn.Module) -> Tensor:
@@ -103,11 +134,11 @@ class NeuronChoice:
 
 
 def choose(
-    points: Array, width: int, order: int | None, dims: int | str | None, smooth: bool, seed: int, name: str
+    neurons: Neurons, width: int, order: int | None, dims: int | str | None, smooth: bool, seed: int, name: str
 ) -> NeuronChoice:
-    """Choose at most `width` of the points, with counts; `name` is the layer named in errors."""
-    distinct, first, copies = np.unique(points, axis=0, return_index=True, return_counts=True)
-    m = points.shape[1]
+    """Choose at most `width` of the neurons, with counts; `name` is the layer named in errors."""
+    _, first, copies = np.unique(neurons.held, axis=0, return_index=True, return_counts=True)
+    distinct, m = neurons.points[first], neurons.points.shape[1]
     if len(distinct) <= width:
         place = np.argsort(first)
         return NeuronChoice(first[place], copies[place].astype(np.float64), None, m, m, 1.0, 0.0)

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import fx, nn
 
 from ..moments.advise import KINKED, SMOOTH
+from .counted_norms import NORMS
 
 __all__ = ["ELEMENTWISE", "Refused", "Step", "not_hooked", "only_asks", "step_of", "within_channels"]
 
@@ -39,12 +40,12 @@ class Refused(Exception):
 class Step:
     """One operation between two layers."""
 
-    kind: str  # activation, dropout, pool, flatten, mean or nothing
+    kind: str  # activation, dropout, norm, pool, flatten, mean or nothing
     smooth: bool = True
     rate: float = 0.0
     module: str = ""
     axes: tuple[int, ...] = ()  # that a mean is taken over
-    sides: int = 0  # of the windows of a pool
+    sides: int = 0  # of the windows of a pool, or of the channels that a batch norm is made for
 
 
 def not_hooked(name: str, modules: Mapping[str, nn.Module]) -> None:
@@ -122,6 +123,8 @@ def _of_module(path: str, module: nn.Module) -> Step:
         return Step("nothing")
     if isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
         return Step("flatten")
+    if type(module) in NORMS:
+        return Step("norm", module=path, sides=NORMS.index(type(module)) + 1)
     if "norm" in plain:
         raise Refused(f"a norm ({path}) comes between it and the next layer")
     raise Refused(f"{path} ({name}) comes between it and the next layer, which may not treat each neuron separately")

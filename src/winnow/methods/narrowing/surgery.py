@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ...core import checks
 from ...core.errors import InputError, NotDefinedError
 from .counted_layers import CountedLayer, attach, detach
+from .counted_norms import shrink_norm
 from .layer_pairs import Pair, find_pairs
 from .steps import Refused
 
@@ -155,6 +156,8 @@ def shrink(net: nn.Module, pair: Pair, kept: Tensor, counts: Tensor, *, shared: 
         setattr(layer, f"in_{word}", inputs)
         setattr(layer, f"out_{word}", outputs)
     attach(first, second, counts, shared)
+    for name in pair.norms:
+        shrink_norm(net.get_submodule(name), kept, second, shared)
     _no_fast_path(net)
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ...artefacts import Provenance, Source
-from ...artefacts.pretraining_state import State
 from ...artefacts.provenance import record
 from ...artefacts.targets import Targets
+from ...artefacts.training_state import State
 from ...core import checks
 from ...core.errors import InputError
 from ...core.files import fingerprint, plain

@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...artefacts.pretraining_state import State
+from ...artefacts.training_state import State
+from ...core.code_digest import coded
 from ...core.files import fingerprint
 from ...core.progress import task
 from ...core.run import Run
 from ...training.loop import safe_kernels
-from .pretrain_loop import Pretraining, give_module, held_by
+from ...training.module_state import give_module, held_by
+from .pretrain_loop import Pretraining
 
 __all__ = ["AtCheckpoint", "Kept", "finish"]
 
@@ -39,14 +41,18 @@ class Kept:
         word = self.settings["method"] or "stage-1"
         return f"pretrain/{word}-seed-{self.settings['seed']}-{fingerprint(self.settings)[:8]}"
 
+    @property
+    def _key(self) -> list[Any]:
+        return coded(Pretraining, self.settings)
+
     def put(self, part: str, state: State, seconds: float = 0.0) -> None:
         """Store a state under a name."""
         name = f"{self.name}/{part}"
-        self.run.put(name, state, seconds, key=self.settings, file=f"{name}.safetensors")
+        self.run.put(name, state, seconds, key=self._key, file=f"{name}.safetensors")
 
     def get(self, part: str) -> State | None:
         """Return a state that was stored under the same settings."""
-        return self.run.get(f"{self.name}/{part}", State, key=self.settings)
+        return self.run.get(f"{self.name}/{part}", State, key=self._key)
 
     def drop(self, part: str) -> None:
         """Remove a state that is no longer needed."""

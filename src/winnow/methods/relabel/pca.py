@@ -1,15 +1,18 @@
 """Principal components of more rows than fit in memory: exact, accumulated block by block.
 
 One pass for the mean, one for the covariance, one to project. Each block is converted to float64 separately, so memory
-holds one block and a d x d matrix, however many rows there are. There are three forms, from the paper and its code:
+holds one block and a d x d matrix, however many rows there are. There are four forms; three are in the paper or its
+code. "Divided" means that each coordinate of the rows is divided by its standard deviation before it is projected.
 
-| scale | components of | projected |
-|---|---|---|
-| `whiten` | the covariance | each component divided by its standard deviation (the authors' code) |
-| `standardize` | the correlations: coordinates divided by their standard deviations first (Eq. 10) | as they are |
-| None | the covariance | as they are (Algorithm 2) |
+| scale | directions of | rows | components |
+|---|---|---|---|
+| `whiten` | the covariance | as they are | divided by their standard deviations (the authors' code) |
+| `standardize` | the covariance | divided | as they are (Eq. 10 as printed) |
+| `correlation` | the correlations | divided | as they are (the components of the divided rows) |
+| None | the covariance | as they are | as they are (Algorithm 2) |
 
-Variances are divided by n - 1. Directions are in order of falling variance, and the largest entry of each is positive.
+Variances are divided by n - 1. Directions are in order of falling variance (for `standardize`, that of the rows as they
+are), and the largest entry of each is positive.
 A constant coordinate is ignored, and a direction in which the rows do not differ gives zeros.
 """
 
@@ -27,7 +30,7 @@ __all__ = ["SCALES", "Blocks", "Projection", "fit"]
 Array = NDArray[np.float64]
 Blocks = Callable[[], Iterable[NDArray[np.floating]]]  # called once per pass; rows in the same order each time
 
-SCALES = ("whiten", "standardize", None)
+SCALES = ("whiten", "standardize", "correlation", None)
 FLAT = 1e-12  # a variance below this, relative to the largest, is rounding
 DEAD = 1e-7  # a spread below this, relative to the mean of the coordinate, is rounding of float32
 
@@ -43,7 +46,7 @@ class Projection:
     directions
         One per column, d x dim, including the scaling.
     variances
-        Variances of the components before whitening, largest first.
+        Variances of the components before whitening, in the order of the directions; 0 where rows do not differ.
     kept
         Share of the total variance in these components.
     """
@@ -66,15 +69,16 @@ class Projection:
 def fit(blocks: Blocks, dim: int, scale: str | None) -> Projection:
     """Find the `dim` widest components of the rows in all blocks together; there must be at least two rows."""
     mean, covariance = _moments(blocks)
-    spread = np.sqrt(np.diag(covariance))
     times = np.ones(mean.size)
+    divided = covariance
+    if scale in ("standardize", "correlation"):
+        spread = np.sqrt(np.diag(covariance))
+        times = np.divide(1.0, spread, out=np.zeros(mean.size), where=spread > DEAD * np.abs(mean))
+        divided = covariance * np.outer(times, times)  # the correlations
+    total = float(np.trace(divided))
+    variances, directions = _widest(divided if scale == "correlation" else covariance, dim)
     if scale == "standardize":
-        alive = spread > DEAD * np.abs(mean)
-        times = np.divide(1.0, spread, out=np.zeros(mean.size), where=alive)
-        covariance *= times[:, None]
-        covariance *= times
-    total = float(np.trace(covariance))
-    variances, directions = _widest(covariance, dim)
+        variances = np.where(variances > 0, ((divided @ directions) * directions).sum(axis=0), 0.0)
     factor = (variances > 0).astype(np.float64)
     if scale == "whiten":
         factor = np.divide(1.0, np.sqrt(variances), out=factor, where=variances > 0)
@@ -99,7 +103,7 @@ def _moments(blocks: Blocks) -> tuple[Array, Array]:
 def _widest(covariance: Array, dim: int) -> tuple[Array, Array]:
     """The largest eigenvalues, zero where they are rounding, and their vectors with a fixed choice of sign."""
     d = len(covariance)
-    values, vectors = eigh(covariance, subset_by_index=(d - dim, d - 1), overwrite_a=True, check_finite=False)
+    values, vectors = eigh(covariance, subset_by_index=(d - dim, d - 1), check_finite=False)
     values, vectors = values[::-1].copy(), vectors[:, ::-1].copy()
     values[values <= FLAT * values[0]] = 0.0
     largest = np.abs(vectors).argmax(axis=0)

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,16 +25,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ...artefacts.pretraining_state import State
+from ...artefacts.training_state import State
 from ...core.errors import DivergedError
 from ...core.seeds import number, stream
 from ...training import Feed, Recipe
 from ...training.loop import device_of
+from ...training.module_state import give_module, give_optimizer, held_by, remembered_by
 from .accelerator import Accelerator
 from .self_supervised import SelfSupervisedMethod, Shadow
 from .views import Transform, transformed_views, weak_views
 
-__all__ = ["Pretraining", "STAGES", "give_module", "give_optimizer", "held_by", "remembered_by"]
+__all__ = ["Pretraining", "STAGES"]
 
 STAGES = ("stage 1", "stage 2")
 
@@ -180,7 +179,7 @@ class Pretraining:
         tensors = {name: value for name, value in tensors.items() if not name.startswith("method.shadow.")}
         tensors |= remembered_by(self._optimizer, self._names)
         tensors["losses"] = torch.tensor(self.losses, dtype=torch.float64)
-        return State(tensors, {"steps": self.done, "seconds": dict(self.seconds), "settings": settings})
+        return State(tensors, {"steps": self.done, "settings": settings}, dict(self.seconds))
 
     def restore(self, state: State) -> None:
         """Continue from a state; one without a method's heads leaves them as built."""
@@ -200,46 +199,4 @@ class Pretraining:
         give_optimizer(self._optimizer, self._names, state.within("optimizer"))
         self.losses = state.tensors["losses"].tolist()
         self.done = int(state.about["steps"])
-        self.seconds = {name: float(value) for name, value in state.about["seconds"].items()}
-
-
-def held_by(module: nn.Module, prefix: str) -> dict[str, torch.Tensor]:
-    """Copy all parameters and buffers, including those that `state_dict` leaves out."""
-    return {f"{prefix}.{name}": _kept(value) for name, value in _tensors(module)}
-
-
-def give_module(module: nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Load into a module what `held_by` copied; names that the module lacks are skipped."""
-    with torch.no_grad():
-        for name, value in _tensors(module):
-            value.copy_(tensors[name])
-
-
-def remembered_by(optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter]) -> dict[str, torch.Tensor]:
-    """Copy the optimiser's state of each parameter that it has updated."""
-    found = {}
-    for name, parameter in names.items():
-        for word, value in optimizer.state.get(parameter, {}).items():
-            found[f"optimizer.{name}|{word}"] = _kept(torch.as_tensor(value))
-    return found
-
-
-def give_optimizer(
-    optimizer: torch.optim.Optimizer, names: Mapping[str, nn.Parameter], tensors: Mapping[str, torch.Tensor]
-) -> None:
-    """Load into an optimiser the state that `remembered_by` copied."""
-    for key, value in tensors.items():
-        name, _, word = key.rpartition("|")
-        if name in names:
-            parameter = names[name]
-            like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
-            placed = like.to(parameter.device, value.dtype).detach()  # in the parameter's own memory layout
-            optimizer.state[parameter][word] = placed.copy_(value)
-
-
-def _tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    return chain(module.named_parameters(), module.named_buffers())
-
-
-def _kept(value: torch.Tensor) -> torch.Tensor:
-    return value.detach().to("cpu", copy=True).contiguous()
+        self.seconds = dict.fromkeys(STAGES, 0.0) | {name: float(value) for name, value in state.seconds.items()}

@@ -10,8 +10,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +23,8 @@ from numpy.typing import NDArray
 from ...artefacts import Source, record
 from ...artefacts.targets import ROWS, EmbeddingBlock, Targets, refuse_zeros
 from ...core import checks
-from ...core.errors import InputError, UnknownNameError
-from ...core.files import fingerprint
+from ...core.errors import InputError, StoreError, UnknownNameError
+from ...core.files import file_digest, fingerprint, read_json, write_json
 from ...core.layouts import parquet_header
 from ...core.progress import track
 from ...core.request import Parameter, Seed, request
@@ -79,8 +81,9 @@ def targets(
     dim
         The length of a target: the number of principal components.
     scale
-        `whiten` standardises each component; `standardize` divides the prior's coordinates by their standard deviations
-        before projecting; None projects without scaling.
+        `whiten` standardises each component. `standardize` divides the prior's coordinates by their standard deviations
+        and projects them on the directions of the undivided ones (Eq. 10 of the paper); `correlation` on their own.
+        None projects without scaling.
     layer
         Name of the layer whose output to use; the empty name uses the module's own output. If not given, the input of
         the classification head, or the output of a network without one, as for `wn.embed`; what was taken is in the
@@ -99,7 +102,8 @@ def targets(
     device
         Where to compute; `auto` uses a GPU if there is one.
     out
-        The parquet file to write. Work in progress is stored next to it, in a folder whose name ends in `.parts`, which
+        The parquet file to write; the seconds it took go into a file beside it that ends in `.cost.json`. Work in
+        progress is stored next to it, in a folder whose name ends in `.parts`, which
         is removed when the file is complete. Repeating the call after a kill continues; once finished, it loads the
         file.
     **opening
@@ -137,15 +141,38 @@ def targets(
     provenance = record(OWNER, asked, {"source": source.provenance})
     if file is not None and _finished(file, provenance):
         shutil.rmtree(_parts(file), ignore_errors=True)  # of a run killed between its last two steps
-        return Targets.load(file)
+        return _loaded(file)
     with _workplace(file) as run:
         run.spent("opening", time.perf_counter() - start)
         made = _made(source, known, dim, scale, run, provenance)
         if file is None:
             return made
-        made.save(file)
+        replace(made, seconds=0.0).save(file)  # so that the same work gives the same bytes
+        about = {"seconds": made.seconds, "digest": file_digest(file)}
+        write_json(_cost(file), {**about, "check": fingerprint(about)})
     shutil.rmtree(_parts(file))
-    return Targets.load(file)
+    return _loaded(file)
+
+
+def _cost(file: Path) -> Path:
+    """The file with what it took to make the targets, and with the digest of their file."""
+    return file.with_suffix(".cost.json")
+
+
+def _loaded(file: Path) -> Targets:
+    """The targets of a file, with what it took to make them, if that is known."""
+    known = _known(file)
+    return replace(Targets.load(file), seconds=known["seconds"]) if known else Targets.load(file)
+
+
+def _known(file: Path) -> dict[str, Any]:
+    """What is recorded about the file of targets; nothing if it was not, or the record is damaged."""
+    try:
+        found = read_json(_cost(file))
+        check = found.pop("check")
+    except (StoreError, AttributeError, KeyError, TypeError):
+        return {}
+    return found if check == fingerprint(found) else {}
 
 
 def _check_sizes(source: Source, known: Prior, dim: int) -> None:
@@ -225,6 +252,9 @@ def _parts(file: Path) -> Path:
 def _finished(file: Path, provenance: dict[str, Any]) -> bool:
     """Whether the file holds the requested targets; a file of anything else is never overwritten."""
     if not file.exists():
+        return False
+    if _cost(file).exists() and _known(file).get("digest") != file_digest(file):
+        warnings.warn(f"{file} has changed since it was written; its targets are made again", stacklevel=4)
         return False
     found = parquet_header(file, Targets.saved_as)["provenance"]
     return all(found.get(word) == provenance[word] for word in provenance)

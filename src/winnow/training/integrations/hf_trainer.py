@@ -19,6 +19,10 @@ that `resume_from_checkpoint` continues it.
     smp = wn.DynamicSampler(len(train_dataset), steps=2000, batch=32)
     trainer = DynamicTrainer(..., train_dataset=train_dataset, sampler=smp)
 
+Several labels per example are rows of 0 and 1. transformers wants them as floats; both trainers take them for labels,
+not for a regression, as the model does (`problem_type` of its configuration). Record them by
+`wn.Recorder(n, labels, task="multilabel")`.
+
 `AcceleratorCallback` counts the steps of a `wn.Accelerator` whose loss your model returns while it is active.
 """
 
@@ -168,7 +172,7 @@ class SoftTargetTrainer(Trainer):  # type: ignore[misc]
             )
         outputs = model(**{name: value for name, value in inputs.items() if name != SOFT})
         logits = _logits(outputs, "SoftTargetTrainer trains")
-        loss = soft_loss(logits, inputs["labels"], inputs[SOFT], self.soft_weight)
+        loss = soft_loss(logits, _labels(model, inputs["labels"]), inputs[SOFT], self.soft_weight)
         return (loss, outputs) if return_outputs else loss
 
 
@@ -228,7 +232,7 @@ class DynamicTrainer(Trainer):  # type: ignore[misc]
             return super().compute_loss(model, inputs, return_outputs, **given)
         positions = inputs.pop(POSITIONS)
         outputs = model(**inputs)
-        logits, labels = _logits(outputs, "DynamicTrainer trains"), inputs["labels"]
+        logits, labels = _logits(outputs, "DynamicTrainer trains"), _labels(model, inputs["labels"])
         if labels.is_floating_point():
             labels = labels.reshape(logits.shape)
         loss = self.sampler.weigh(example_losses(logits.float(), labels), positions)
@@ -301,6 +305,23 @@ class AcceleratorCallback(TrainerCallback):  # type: ignore[misc]
 
 def _moved(value: Any, device: torch.device) -> Any:
     return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+def _labels(model: Any, labels: torch.Tensor) -> torch.Tensor:
+    """Return labels as the losses want them: rows of 0 and 1 as whole numbers if the model has several per example.
+
+    Without a `problem_type`, transformers takes floats for several labels if there are several outputs; so does this.
+    """
+    if not labels.is_floating_point():
+        return labels
+    config = getattr(getattr(model, "module", model), "config", None)
+    kind, outputs = getattr(config, "problem_type", None), getattr(config, "num_labels", 1)
+    if kind != "multi_label_classification" and (kind is not None or outputs < 2):
+        return labels
+    rows = labels.round()
+    if not bool(((labels == rows) & ((rows == 0) | (rows == 1))).all()):
+        raise InputError("labels of a model with several labels per example must be 0 or 1.")
+    return rows.to(torch.int64)
 
 
 def _logits(output: Any, use: str = "RecorderCallback records") -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The complete state of a pretraining: tensors by name, and plain values."""
+"""The complete state of a training that is under way: tensors by name, and plain values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAYOUT = Tensors(group="tensors", torch=True, header="winnow", whole="about")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class State(Saved, kind="state of a pretraining", layout=LAYOUT):
+class State(Saved, kind="state of a training", layout=LAYOUT, durations=("seconds",)):
     """Tensors by name, and plain values.
 
     Parameters
@@ -25,11 +25,14 @@ class State(Saved, kind="state of a pretraining", layout=LAYOUT):
     tensors
         Copies of the tensors of the training.
     about
-        Steps done, seconds, settings: JSON-like values.
+        Steps done, settings: JSON-like values.
+    seconds
+        Seconds by stage; kept in the record of a step, not in the file.
     """
 
     tensors: Mapping[str, torch.Tensor]
     about: Mapping[str, Any] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"State({len(self.tensors)} tensors, {self.about.get('steps', 0)} steps done)"

@@ -1,4 +1,4 @@
-"""Checks of every source and every engine."""
+"""Checks of every source."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ import numpy as np
 
 from ..artefacts import Source
 from ..artefacts.source import TASKS
-from ..core.errors import InputError
-from ..core.seeds import stream
-from ..engines.jobs import Engine
-from .expect import refused
 
-__all__ = ["checks_of_engine", "checks_of_source"]
+__all__ = ["checks_of_source"]
 
 
 def _examples_by_id(open_: Callable[[], Source]) -> None:
@@ -72,41 +68,6 @@ SOURCE_CHECKS = (
 )
 
 
-def _square(number: int) -> int:
-    return number * number
-
-
-def _drawn(number: int) -> bytes:
-    return stream(number, "engine").normal(size=500).tobytes()
-
-
-def _never(number: int) -> int:
-    raise InputError(f"number of the check must not be {number}.")
-
-
-def _every_item_once(engine: Engine) -> None:
-    found = sorted(engine.map(_square, [3, 1, 2, 5]))
-    assert [(index, value) for index, value, _ in found] == [(0, 9), (1, 1), (2, 4), (3, 25)]
-    assert all(seconds >= 0 for _, _, seconds in found)
-    assert list(engine.map(_square, [])) == []
-
-
-def _same_bits_everywhere(engine: Engine) -> None:
-    assert {index: value for index, value, _ in engine.map(_drawn, range(4))} == {k: _drawn(k) for k in range(4)}
-
-
-def _errors_come_back(engine: Engine) -> None:
-    refused(lambda: list(engine.map(_never, [7, 8])), InputError, "must not be")
-
-
-ENGINE_CHECKS = (_every_item_once, _same_bits_everywhere, _errors_come_back)
-
-
 def checks_of_source(open_: Callable[[], Source]) -> dict[str, Callable[[], None]]:
     """Return every check of a source by name; the function opens the source."""
     return {check.__name__[1:]: partial(check, open_) for check in SOURCE_CHECKS}
-
-
-def checks_of_engine(engine: Engine) -> dict[str, Callable[[], None]]:
-    """Return every check of an engine by name."""
-    return {check.__name__[1:]: partial(check, engine) for check in ENGINE_CHECKS}

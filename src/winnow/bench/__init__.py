@@ -1,0 +1,1 @@
+"""The record: every registered method under one protocol, beside what is free."""

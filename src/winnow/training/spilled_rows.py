@@ -1,0 +1,70 @@
+"""Decoded examples that do not fit into memory: written once to a file without a name, and mapped from it.
+
+Pages that were read are let go again and again, so that the process stays small; what the machine has to spare keeps
+them at hand. If there is no room on the disk either, nothing is spilled and examples are decoded batch by batch.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Source
+from ..artefacts.frozen_arrays import let_go
+from ..core.progress import track
+
+__all__ = ["SpilledRows", "spill"]
+
+CHUNK = 1024  # examples decoded at a time
+LET_GO = 256 << 20  # bytes read between two times at which pages are let go
+
+
+class SpilledRows:
+    """The examples of a source in a file, sorted by id; a reader of the Source, by its positions.
+
+    Parameters
+    ----------
+    source
+        The examples, decoded once, in the order of the source.
+    shape, dtype
+        Those of all of them.
+    directory
+        Where the file is.
+    """
+
+    def __init__(self, source: Source, shape: tuple[int, ...], dtype: np.dtype[Any], directory: Path) -> None:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            self.values: NDArray[Any] = np.memmap(file, dtype, mode="w+", shape=shape)  # keeps the file open by itself
+        self._touched = 0
+        self._place = np.argsort(source.order)  # of each example in the file
+        for start in track(range(0, shape[0], CHUNK), f"writing {source.name} to disk"):
+            where = np.arange(start, min(start + CHUNK, shape[0]))
+            self.values[self._place[where]] = source.read(where)
+            self._count(where.size)
+
+    def __call__(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """The examples at these positions, copied."""
+        self._count(positions.size)
+        return np.asarray(self.values[self._place[positions]])
+
+    def _count(self, rows: int) -> None:
+        self._touched += rows * max(mmap.PAGESIZE, self.values[:1].nbytes)
+        if self._touched > LET_GO:
+            let_go(self.values)
+            self._touched = 0
+
+
+def spill(source: Source) -> SpilledRows | None:
+    """Write a source's decoded examples to a file; None if there is no room for them."""
+    first = source.read(np.zeros(1, dtype=np.int64))
+    directory = Path(tempfile.gettempdir())
+    needed = first.nbytes * len(source)
+    if shutil.disk_usage(directory).free < 1.1 * needed:
+        return None
+    return SpilledRows(source, (len(source), *first.shape[1:]), first.dtype, directory)

@@ -1,0 +1,1 @@
+"""What five methods make possible together: the exact weighted head, why a mistake was made, a narrowed probe."""
