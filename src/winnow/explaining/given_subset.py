@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source, Subset
 from ..core.errors import DataError, InputError, NotFoundError, WinnowError, reason
+from ..sources.npz import UNREADABLE
 
 __all__ = ["given_subset"]
 
@@ -158,7 +159,7 @@ def _read(path: Path) -> list[Columns]:
         if kind == ".json":
             return [_columns(json.loads(path.read_text(encoding="utf-8")))]
         return _lines(path, "\t" if kind == ".tsv" else ",")
-    except (OSError, ValueError, TypeError, csv.Error, pa.ArrowException) as error:
+    except (*UNREADABLE, csv.Error, pa.ArrowException) as error:
         if isinstance(error, WinnowError):
             raise
         raise DataError(f"{path} cannot be read as a list of ids: {reason(error)}.") from None

@@ -127,7 +127,8 @@ def _open_path(path: Path, asked: OpenRequest) -> Source:
     except PermissionError as error:
         raise DataError(f"{error.filename or path} cannot be read: permission denied.") from None
     except Exception as error:
-        if isinstance(error, OSError) or type(error).__module__.startswith("pyarrow"):  # damaged behind its header
+        unreadable = isinstance(error, (OSError, UnicodeDecodeError)) or type(error).__module__.startswith("pyarrow")
+        if unreadable:  # damaged behind its header
             raise DataError(f"{path} cannot be read: {reason(error)}.") from None
         raise
     if lower.endswith(_PICKLES):

@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..core.errors import InputError
+from ..core.errors import DataError, InputError
 from ..core.parameter_names import of
 from .arrays import to_numpy
 from .assembly import OpenRequest
@@ -49,6 +49,8 @@ class ItemForm:
                     raise InputError(f"item {position} of {owner} must be a dictionary with the key {key!r}.")
             return item[self.input], None if self.target is None else item[self.target]
         if isinstance(item, (tuple, list)):
+            if not item:
+                raise DataError(f"item {position} of {owner} is empty; it must be an input, or an input and a target.")
             return item[0], item[1] if len(item) > 1 else None
         return item, None
 

@@ -135,7 +135,7 @@ def _plain(values: NDArray[Any], owner: str) -> NDArray[Any]:
     kinds = {type(item) for item in values.ravel().tolist()}
     if kinds == {bytes}:
         try:
-            return np.array([item.decode() for item in values.tolist()], dtype=object)
+            return np.array([item.decode() for item in values.ravel().tolist()], dtype=object).reshape(values.shape)
         except UnicodeDecodeError as error:  # replaced letters could make one class of two
             raise DataError(f"labels of {owner} are bytes that are not UTF-8, such as {error.object!r}.") from None
     if kinds <= {str}:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..core.parameter_names import of
 from .arrays import canonical, column_names
 from .assembly import OpenRequest, Pieces, assemble
 from .memory import Stamp, stamp_of, unchanged
-from .npz import array_keys, is_inputs, why_unreadable
+from .npz import UNREADABLE, array_keys, is_inputs, why_unreadable
 from .splits import without_splits
 
 __all__ = ["has_arrays", "mapped_pieces", "open_npy"]
@@ -85,7 +84,7 @@ def _mapped(path: Path) -> NDArray[Any]:
     try:
         with np.errstate(over="raise"):  # of a size that no machine can hold
             return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError, EOFError, ArithmeticError, TypeError, SyntaxError, TokenError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} cannot be read: {why_unreadable(error)}.") from None
 
 

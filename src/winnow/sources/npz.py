@@ -8,10 +8,12 @@ labels (y, label, labels, target, targets, or arr_1), and optionally a split: `X
 from __future__ import annotations
 
 import re
+import struct
 import zipfile
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,26 @@ from .group_and_time import named_beside
 from .memory import Reloaded, stamp_of
 from .splits import choose, split_named, without_splits
 
-__all__ = ["array_keys", "is_inputs", "open_npz", "read_array", "split_of_key", "why_unreadable"]
+__all__ = ["UNREADABLE", "array_keys", "is_inputs", "open_npz", "read_array", "split_of_key", "why_unreadable"]
 
 _INPUTS = {"x", "data", "image", "images", "features", "inputs", "arr0"}
 _LABELS = {"y", "label", "labels", "target", "targets", "arr1"}
+# What zipfile and numpy raise for damaged, encrypted or oddly compressed arrays.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    RuntimeError,  # NotImplementedError too: a compression method that zipfile does not know
+    ArithmeticError,
+    MemoryError,
+    SyntaxError,
+    TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def open_npz(path: Path, asked: OpenRequest) -> Source:
@@ -61,7 +79,7 @@ def read_array(path: Path, key: str) -> NDArray[Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return np.asarray(archive[key])
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} cannot be read at {key!r}: {why_unreadable(error)}.") from None
 
 
@@ -75,7 +93,7 @@ def _names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist()]
-    except (OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise DataError(f"{path} cannot be read as npz: {reason(error)}.") from None
 
 

@@ -91,11 +91,14 @@ class Shards:
         """The number of missing values of a column, as far as the footers say."""
         total = 0
         for file in self.files:
-            metadata = opened(*file).metadata
+            handle = opened(*file)
+            metadata = handle.metadata
             places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
             if column not in places:
                 continue
             for group in range(metadata.num_row_groups):
+                if not is_url(file[0]):  # arrow ends the process if it meets a damaged footer here, but not if it reads
+                    _guarded(file[0], next, handle.iter_batches(1, row_groups=[group], columns=[column]), None)
                 found = metadata.row_group(group).column(places[column]).statistics
                 total += found.null_count if found is not None and found.has_null_count else 0
         return total

@@ -111,7 +111,12 @@ def _targets(
             return known, word
     passed = [form.pair(dataset[place], place, owner)[1] for place in track(range(count), "reading targets")]
     lists = listed_labels(passed)
-    return np.array([number_of(item) for item in passed]) if lists is None else lists, form.target or "items"
+    if lists is not None:
+        return lists, form.target or "items"
+    try:
+        return np.array([number_of(item) for item in passed]), form.target or "items"
+    except ValueError:
+        raise DataError(f"targets of {owner} must be alike: all numbers, all strings, or rows of one length.") from None
 
 
 def _attributes(dataset: Any) -> list[tuple[str, NDArray[Any]]]:

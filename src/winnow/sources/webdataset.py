@@ -31,7 +31,7 @@ from .assembly import OpenRequest, Pieces, assemble
 from .image_folder import ENDINGS as PICTURES
 from .images import ImageForm, Name, decode, first_form
 from .memory import Recent, Remembered, Stamp, stamp_of, unchanged
-from .npz import why_unreadable
+from .npz import UNREADABLE, why_unreadable
 from .splits import split_files
 from .tables import LABEL_NAMES
 from .texts import text_pieces
@@ -300,7 +300,7 @@ def _read_as_numbers(words: list[str]) -> NDArray[Any]:
 def _array(members: Members, position: int, owner: str) -> NDArray[Any]:
     try:
         found: NDArray[Any] = np.asarray(np.load(io.BytesIO(members.data(position)), allow_pickle=False))
-    except (ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         where = f"{members.names[position]}.npy of {owner}"
         raise DataError(f"{where} cannot be read: {why_unreadable(error)}.") from None
     row: NDArray[Any] = canonical(found[None], owner)[0][0]

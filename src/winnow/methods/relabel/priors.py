@@ -41,6 +41,7 @@ from ...models.representation import Representation, representation
 from ...models.weight_files import read_weights
 from ...signals.embed import embedding_batches, weights_of
 from ...sources.arrays import to_numpy
+from ...sources.npz import UNREADABLE, why_unreadable
 from ...training import Feed, Recipe, Scaling
 from ...training.loop import device_of
 from .preparation import Preparation, declared_scale, preparation
@@ -126,9 +127,8 @@ def _file(owner: str, path: Path) -> Any:
         return Signals.load(path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        why = str(error).split(". ")[0].rstrip(".")  # the rest of the message suggests unpickling
-        raise DataError(f"{path} is not a file of one array: {why}.") from None
+    except UNREADABLE as error:
+        raise DataError(f"{path} is not a file of one array: {why_unreadable(error)}.") from None
 
 
 def _stored(owner: str, source: Source, prior: Any, ids: NDArray[Any]) -> Prior:
