@@ -48,13 +48,16 @@ LONG := \
 	tests/sources/test_matrix.py \
 	tests/viewer/test_browser.py
 
-unit:  # a file at a time on two processes, each with one thread
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore=,$(LONG))
+# Tests that wait for workers, browsers, Ray or killed processes may fail on a busy machine: what fails beside others is
+# tried once more, alone, and both results are printed.
+AGAIN := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
-# Some of these wait for browsers, Ray and killed processes: what fails beside others is tried once more, alone, and both are printed.
+unit:  # a file at a time on two processes, each with one thread
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(addprefix --ignore=,$(LONG)) \
+	|| $(AGAIN) $(addprefix --ignore=,$(LONG))
+
 long: setup examples  ## the examples and the slower tests, which CI runs after `make test`
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(LONG) \
-	|| OMP_NUM_THREADS=1 $(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(LONG)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(LONG) || $(AGAIN) $(LONG)
 	OMP_NUM_THREADS=1 WINNOW_FUZZ=300 $(BIN)/python -m pytest -n 2 tests/refusals/test_fuzz.py
 
 examples:

@@ -29,7 +29,7 @@ from winnow.core.errors import WinnowError
 from winnow.core.run import Run
 
 CASES = int(os.environ.get("WINNOW_FUZZ", "25"))
-PATIENCE = 30  # seconds
+PATIENCE = 60  # seconds
 fuzzed = settings(
     max_examples=CASES,
     deadline=None,

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from studies.winning import fold_limit_check, sampling, tolerance_simulation, validity
 from studies.winning.cells import ARMS, Ends, run_setting
 from studies.winning.data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS, opened
@@ -127,3 +128,12 @@ def test_validity_counts_shares_of_studies():
     assert all(0 <= share <= 1 for share in shares)
     assert row.inside > 0.5
     assert validity.table([row])[-1].startswith(f"| {row.kind} | 0.90 | 5 | 300 |")
+
+
+def test_the_power_of_a_t_interval_is_that_of_simulated_ones():
+    rng = np.random.default_rng(0)
+    seeds, effect = 5, 3.0
+    runs = rng.normal(effect / np.sqrt(seeds), 1, (20_000, seeds))
+    found = np.abs(runs.mean(1)) > stats.t.ppf(0.975, seeds - 1) * runs.std(1, ddof=1) / np.sqrt(seeds)
+    assert validity.power_of_student(effect, seeds) == pytest.approx(found.mean(), abs=0.01)
+    assert validity.power_of_student(0.0, seeds) == pytest.approx(0.05)
