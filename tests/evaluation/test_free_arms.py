@@ -168,7 +168,7 @@ def made(levels: dict[str, float], marks: bool = True) -> Study:
 @pytest.mark.parametrize(
     ("random", "everything", "best", "found", "said"),
     [
-        (0.80, 0.85, "everything@0.5", ("better", "better"), "less compute is wanted and where fewer examples"),
+        (0.80, 0.85, "everything@0.5", ("better", "better"), "Use it to save compute, or to have fewer examples"),
         (
             0.80,
             0.90,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,13 @@ def test_one_seed_has_no_interval_and_no_claim(make_study):
     assert "so no interval and no claim" in text
     assert "better than random" not in text
     assert "nan" not in text
+
+
+def test_a_soft_arm_is_said_to_be_compared_with_soft_random(make_study):
+    study = make_study()
+    arms = tuple(replace(arm, soft=True) if arm.kind == "random" else arm for arm in study.arms)
+    text = said(replace(study, arms=arms))
+    assert "2.0 points better than random with the same soft targets (95 % interval +" in text
 
 
 def test_what_never_pays_says_so(make_study):

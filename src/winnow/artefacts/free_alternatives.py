@@ -137,14 +137,14 @@ def _purpose(by_size: Claim, by_steps: Claim) -> str:
         return "A random subset of its size is better, so there is no purpose it serves."
     small = "fewer examples to store, label, move or search over"
     if by_steps == "better":
-        also = f" and where {small} are wanted" if by_size == "better" else ""
-        return f"It is better where less compute is wanted{also}."
+        also = f", or to have {small}" if by_size == "better" else ""
+        return f"Use it to save compute{also}."
     if by_size == "better":
         rest = {
             "tie": "for the same compute, no difference to everything was measured",
             "worse": "for the same compute, everything is better",
         }.get(by_steps, "everything at the same steps was not trained")
-        return f"It is better where {small} are wanted; {rest}."
+        return f"Use it to have {small}; {rest}."
     if by_size == "tie":
         return "No gain over a random subset of its size was measured."
     return {

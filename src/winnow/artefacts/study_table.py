@@ -13,7 +13,7 @@ from .table import Table
 if TYPE_CHECKING:
     from .study import Study
 
-__all__ = ["metric_word", "summary", "table"]
+__all__ = ["metric_word", "soft_baseline", "summary", "table"]
 
 
 def summary(study: Study) -> Table:
@@ -80,6 +80,11 @@ def table(study: Study) -> Table:
             }
             rows.append(row)
     return Table(tuple(rows))
+
+
+def soft_baseline(study: Study, arm: Arm) -> bool:
+    """Whether the random subsets that an arm is compared with are trained with soft targets."""
+    return arm.baseline is not None and bool(study.arm(arm.baseline).soft)
 
 
 def metric_word(study: Study) -> str:

@@ -34,6 +34,7 @@ def prune(
 ) -> None:
     """Choose a subset, retrain to show what it costs, and write subset.parquet and report.html."""
     from ..artefacts.ledger import ledger
+    from ..artefacts.study_table import soft_baseline
     from ..core.units import GAP
     from ..report.sentences import net
 
@@ -72,6 +73,8 @@ def prune(
         typer.echo("there are no labels, so nothing was retrained; if a column holds labels, name it with --labels")
     if study is not None:
         typer.echo(f"\n{study.summary()}\n")
+        if soft_baseline(study, study.arm(proof.name)):
+            typer.echo(f"{proof.name} is compared with random subsets that have the same soft targets.")
         typer.echo(study.verdict(proof.name).sentence)
         costs = [net(row) for row in ledger(study) if row["arm"] == proof.name]
         typer.echo("".join(f"{proof.name}: {cost}\n" for cost in costs if cost).replace(GAP, " "))

@@ -18,6 +18,7 @@ from .. import __version__
 from ..artefacts import Interval, Study, Subset
 from ..artefacts.free_alternatives import is_random
 from ..artefacts.ledger import ledger
+from ..artefacts.study_table import soft_baseline
 from ..core.units import GAP
 from . import figures
 from . import sentences as words
@@ -150,7 +151,7 @@ def _tiles(study: Study, arm: str, row: Mapping[str, Any] | None) -> list[dict[s
         {"label": units.word, "value": units.level(got.centre), "sub": _range(units, got)},
     ]
     for label, gap in (
-        ("against random", words.versus_random(study, arm)),
+        ("against random + soft" if soft_baseline(study, about) else "against random", words.versus_random(study, arm)),
         ("against everything, same steps", words.versus_same_steps(study, arm)),
         ("against full", words.versus_full(study, arm)),
     ):
@@ -217,6 +218,7 @@ def _results(study: Study) -> list[dict[str, Any]]:
             {
                 "test": test,
                 "first": number == 0,
+                "soft": any(soft_baseline(study, arm) for arm in run),
                 "dots": not one and figures.shows_seeds(study, test),
                 "svg": _svg(figure, title, f"a{number}"),
                 "metrics": _metrics(study, [arm.name for arm in run], test),

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..artefacts import Interval, Study
 from ..artefacts.free_alternatives import Claim, claimed
+from ..artefacts.study_table import soft_baseline
 from ..core.units import GAP, seconds_text
 from .metric_units import Units
 
@@ -70,15 +71,16 @@ def against_random(study: Study, arm: str) -> str:
     gap, units = versus_random(study, arm), Units.of(study)
     if gap is None:
         return "no model was trained on a random subset of the same size"
-    found = verdict(gap)
+    found, random = (
+        verdict(gap),
+        "random with the same soft targets" if soft_baseline(study, study.arm(arm)) else "random",
+    )
     if found == "tie":
-        return f"not significantly better than random ({gap.runs} seeds: {_gap_text(units, gap)})"
+        return f"not significantly better than {random} ({gap.runs} seeds: {_gap_text(units, gap)})"
     if found == "one seed":
         side = "above" if gap.centre > 0 else "below"
-        return f"{units.size(gap.centre)} {side} random (one seed, so no interval and no claim)"
-    if found == "better":
-        return f"{units.size(gap.centre)} better than random (95{GAP}% interval {units.ends(gap)})"
-    return f"{units.size(gap.centre)} worse than random (95{GAP}% interval {units.ends(gap)})"
+        return f"{units.size(gap.centre)} {side} {random} (one seed, so no interval and no claim)"
+    return f"{units.size(gap.centre)} {found} than {random} (95{GAP}% interval {units.ends(gap)})"
 
 
 def against_full(study: Study, arm: str) -> str:
