@@ -123,6 +123,7 @@ def summary(cells: Sequence[Cell]) -> list[str]:
             f"lowest {100 * min(gap.centre for gap in auto):+.2f}. Selection adds {100 * added:+.2f} points to random "
             f"with the same soft targets on average. The veto fell back to random + soft in {fell} cells.",
         ]
+    lines += _together(cells)
     full = [cell for cell in cells if cell.seconds["full"] > 0]
     if full:
         found = [(c.seconds["observe"] + c.seconds["veto"]) / c.seconds["full"] for c in full]
@@ -138,6 +139,34 @@ def summary(cells: Sequence[Cell]) -> list[str]:
         f"{seeds}; {networks}. Last made {datetime.date.today()} on {os.cpu_count()} cores by "
         "`python -m studies.winning`.",
     ]
+    return lines
+
+
+def _together(cells: Sequence[Cell]) -> list[str]:
+    """What all cells say: per fraction, against everything at the same steps, and of the veto."""
+    parts = []
+    for keep in sorted({cell.keep for cell in cells}, reverse=True):
+        some = [cell.against_random[cell.auto].low > 0 for cell in cells if cell.keep == keep]
+        parts.append(f"{sum(some)} of {len(some)} at {keep:g}")
+    above = sum(cell.against_random[cell.auto].low > 0 for cell in cells)
+    behind = sum(cell.auto_against_everything.high < 0 for cell in cells)
+    ahead = [f"{cell.data} {cell.keep:g}" for cell in cells if cell.auto_against_everything.low > 0]
+    turned = [cell for cell in cells if not cell.holds]
+    missed = [
+        cell.against_random["soft selected"].centre - cell.against_random["soft random"].centre for cell in turned
+    ]
+    lines = [
+        f"- Over all {len(cells)} cells, auto is above random by its interval in {above}: {', '.join(parts)}. "
+        f"Everything for the same number of steps is ahead of it by its interval in {behind} cells and behind in "
+        f"{len(ahead)} ({', '.join(ahead) or 'none'}).",
+    ]
+    if turned:
+        worse, better = (100 * max(0.0, most) for most in (-min(missed), max(missed)))
+        lines.append(
+            f"- Where the veto fell back, the candidate would have been worse than random + soft in "
+            f"{sum(gap < 0 for gap in missed)} of {len(turned)} cells (by {worse:.1f} points at most) and better in "
+            f"{sum(gap > 0 for gap in missed)} (by {better:.1f} at most)."
+        )
     return lines
 
 

@@ -66,6 +66,20 @@ def test_table_and_summary_say_what_the_cells_hold(ran, tmp_path):
     assert (tmp_path / "winning.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_summary_counts_cells_against_everything_and_those_that_the_veto_turned_down(ran):
+    cell = dataclasses.replace(ran[0][0], keep=0.5, holds=True)
+    up, down = Ends(0.02, 0.01, 0.03, 0.001), Ends(-0.02, -0.03, -0.01, 0.001)
+    won = dataclasses.replace(
+        cell, against_random=dict.fromkeys(ARMS, up), auto_against_everything=up, auto_against_soft_random=up
+    )
+    arms = {**dict.fromkeys(ARMS, down), "soft random": Ends(0.01, -0.01, 0.03, 0.3)}
+    turned = dataclasses.replace(cell, keep=0.1, holds=False, against_random=arms, auto_against_everything=down)
+    said = "\n".join(summary([won, turned]))
+    assert "Over all 2 cells, auto is above random by its interval in 1: 1 of 1 at 0.5, 0 of 1 at 0.1." in said
+    assert "ahead of it by its interval in 1 cells and behind in 1 (digits 0.5)." in said
+    assert "worse than random + soft in 1 of 1 cells (by 3.0 points at most) and better in 0 (by 0.0 at most)" in said
+
+
 def test_cells_of_later_runs_join_those_of_earlier_ones(ran, tmp_path):
     (cell,), _ = ran
     publish([cell], tmp_path)
