@@ -122,16 +122,20 @@ def _killed_until_done(name: str, place: Path, said: Path, length: float, most: 
     """Kill the command at random moments, and give it again; at most five times, then let it end."""
     for count in range(min(5, most)):
         pid = started(name, place, said)
-        time.sleep(dice.uniform(0, 1.2 * length))
-        done, _ = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return max(1, count)
+        time.sleep(dice.uniform(0, length))
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:  # it was quicker than the kill, which does not count
+            _must_end(name, os.waitstatus_to_exitcode(status), said.read_text())
+            return count
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    code, words = ended(started(name, place, said), said)
+    _must_end(name, *ended(started(name, place, said), said))
+    return min(5, most)
+
+
+def _must_end(name: str, code: int, words: str) -> None:
     if code != 0:
         raise SystemExit(f"{name} did not resume: {words}")
-    return min(5, most)
 
 
 def _damaged(name: str, place: Path, backup: Path, said: Path, wanted: dict[str, Any], dice: random.Random) -> str:
