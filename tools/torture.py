@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name}: {found}", file=sys.stderr, flush=True)
             tallies[name] = found.added(tallies[name]) if name in tallies else found
             if asked.tally is not None:
-                asked.tally.write_text(json.dumps({name: asdict(one) for name, one in tallies.items()}))
+                asked.tally.write_text(json.dumps({name: vars(one) for name, one in tallies.items()}))
     _show(tallies)
     return int(any(one.differed for one in tallies.values()))
 
