@@ -13,7 +13,7 @@ from tests.oracles import checking as oracle
 from winnow.artefacts import Source
 from winnow.checking.duplicates import _components, duplicates
 from winnow.checking.near_pairs import near_pairs
-from winnow.checking.table_match import chance_agreements, repeat_probability, standardised
+from winnow.checking.table_match import chance_agreements, repeat_probability, standard_rows
 from winnow.core.errors import InputError
 
 IMAGES = images(300)
@@ -142,7 +142,7 @@ def test_small_and_odd_sources() -> None:
     assert len(duplicates(named(IMAGES[:2]))) == 0
     assert near_pairs(named(IMAGES[:2])).pairs.shape == (0, 2)
     constant = np.concatenate([table(60), np.zeros((60, 1), dtype=np.float32)], axis=1)
-    assert not standardised(constant)[:, -1].any()
+    assert not standard_rows(named(constant))[:, -1].any()
 
 
 def test_what_agrees_by_chance_is_counted() -> None:

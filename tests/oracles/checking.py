@@ -21,11 +21,6 @@ def nearest(points, k, queries=None):
     return np.array(positions), np.array(distances)
 
 
-def within(points, radius):
-    n = len(points)
-    return [(i, j) for i in range(n) for j in range(i + 1, n) if np.linalg.norm(points[i] - points[j]) <= radius]
-
-
 def correlation(a, b, reach):
     """The largest correlation of two grey images over the part they share, over all shifts within reach."""
     height, width = a.shape

@@ -9,7 +9,7 @@ import pytest
 
 from tests.oracles import checking as oracle
 from winnow.core.errors import InputError
-from winnow.signals.neighbours import nearest, within
+from winnow.signals.neighbours import nearest
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(150, 5)) + 100
@@ -67,13 +67,6 @@ def test_memory_maps_are_read_in_blocks(tmp_path: Path) -> None:
     np.save(tmp_path / "points.npy", clustered(300))
     found = nearest(np.load(tmp_path / "points.npy", mmap_mode="r"), 3)
     assert np.array_equal(found.positions, nearest(clustered(300), 3).positions)
-
-
-@pytest.mark.parametrize("exact", [50_000, 50])
-def test_pairs_within_a_radius(exact: int) -> None:
-    pairs, distances = within(POINTS, 1.0, exact=exact)
-    assert [tuple(pair) for pair in pairs.tolist()] == oracle.within(POINTS, 1.0)
-    assert (distances <= 1.0).all()
 
 
 def test_refusals() -> None:

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..artefacts.finding import Finding
+from ..artefacts.frozen_arrays import let_go
 from ..artefacts.label_sets import label_words
+from ..core.scratch_rows import scratch_rows
 from ..sources.content import content_keys
 from .near_pairs import NearPairs, checks_rows, near_pairs
-from .table_match import comparable, repeat_probability
+from .table_match import READ, comparable, repeat_probability
 
 __all__ = ["DuplicateGroups", "closeness", "duplicates", "given_label"]
 
@@ -127,61 +129,68 @@ def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     [2]
     """
     n = len(source)
-    keys = content_keys(source)
-    # of each content, the example with the first id
-    order = source.order
-    _, first, inverse = np.unique(keys[order], return_index=True, return_inverse=True)
-    original = np.empty(n, dtype=np.int64)
-    original[order] = order[first][inverse]
-    repeated = np.ones(n)
-    if source.kind == "table" and first.size < n:
-        repeated = repeat_probability(comparable(source))
-    single = np.sort(order[first])
     given = None if embeddings is None else checks_rows(embeddings, n)
-    part = source if single.size == n else source.at(single)
-    found = near_pairs(part, None if given is None else _Taken(given, single).rows, seed=seed)
-    near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
+    original = _originals(source)
+    single = np.flatnonzero(original == np.arange(n))
+    repeated = np.ones(n)
+    if source.kind == "table" and single.size < n:
+        repeated = repeat_probability(comparable(source))
     copies = np.flatnonzero((original != np.arange(n)) & (repeated >= REPEATED))
+    sure_copies = repeated[copies]
+    del repeated
+    part = source if single.size == n else source.at(single)
+    needed = None if given is None or source.kind == "table" else _rows_at(given, single)
+    found = near_pairs(part, needed, seed=seed)
+    near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
     edges = np.concatenate([near.pairs, np.stack([copies, original[copies]], axis=1)])
-    sure = np.concatenate([near.probabilities, repeated[copies]])
-    return _grouped(source, edges, sure, original, near)
+    return _grouped(source, edges, np.concatenate([near.probabilities, sure_copies]), original, near)
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """Some rows of embeddings; all of them are not copied."""
+def _originals(source: Source) -> NDArray[np.int64]:
+    """For each example, the position of the one with the first id among those of its content."""
+    order = source.order
+    _, first, inverse = np.unique(content_keys(source)[order], return_index=True, return_inverse=True)
+    original = np.empty(len(source), dtype=np.int64)
+    original[order] = order[first][inverse]
+    return original
 
-    table: NDArray[Any]
-    where: NDArray[np.int64]
 
-    @property
-    def rows(self) -> NDArray[Any]:
-        return self.table if self.where.size == len(self.table) else self.table[self.where]
+def _rows_at(table: NDArray[Any], where: NDArray[np.int64]) -> NDArray[Any]:
+    """Some rows of embeddings, in a file if they are many; all of them are not copied."""
+    if where.size == len(table):
+        return table
+    rows = scratch_rows((where.size, table.shape[1]), table.dtype)
+    for start in range(0, where.size, READ):
+        rows[start : start + READ] = table[where[start : start + READ]]
+        let_go(table)
+        let_go(rows)
+    return rows
 
 
 def _grouped(
     source: Source, edges: NDArray[np.int64], sure: NDArray[np.float64], original: NDArray[np.int64], near: NearPairs
 ) -> DuplicateGroups:
     n = len(source)
-    rank = np.empty(n, dtype=np.int64)
-    rank[source.order] = np.arange(n)
-    group = _components(n, edges)
-    lowest = np.full(n, n)
+    number = np.empty(n, dtype=np.int64)
+    number[source.order] = np.arange(n)
+    representative, probability = np.arange(n), np.zeros(n)
+    # most examples are in no pair: the rest of the work is about the others
+    which, ends = np.unique(edges, return_inverse=True)
+    ends, rank = ends.reshape(-1, 2), number[which]
+    group = _components(which.size, ends)
+    lowest = np.full(which.size, n)
     np.minimum.at(lowest, group, rank)
-    number = lowest[group]
     # the most central: the largest total probability of its pairs, then the first id
-    weight = np.zeros(n)
-    best = np.zeros(n)
+    weight, best = np.zeros(which.size), np.zeros(which.size)
     for side in (0, 1):
-        np.add.at(weight, edges[:, side], sure)
-        np.maximum.at(best, edges[:, side], sure)
-    place = np.lexsort((rank, -np.round(weight, 9), number))
-    starts = np.unique(number[place], return_index=True)[1]
-    counts = np.diff(np.append(starts, n))
-    representative = np.empty(n, dtype=np.int64)
-    representative[place] = np.repeat(place[starts], counts)
+        np.add.at(weight, ends[:, side], sure)
+        np.maximum.at(best, ends[:, side], sure)
+    place = np.lexsort((rank, -np.round(weight, 9), group))
+    starts, counts = np.unique(group[place], return_index=True, return_counts=True)[1:]
+    representative[which[place]] = np.repeat(which[place[starts]], counts)
+    number[which], probability[which] = lowest[group], best
     exact = original[representative] == original
-    return DuplicateGroups(source.ids, number, representative, best, exact, near)
+    return DuplicateGroups(source.ids, number, representative, probability, exact, near)
 
 
 def _components(n: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:

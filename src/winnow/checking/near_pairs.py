@@ -187,19 +187,18 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
     k = min(TYPICAL, len(source) - 1)
     limit = RATIO_ROWS if verify else RATIO_POINTS
     blocks, recall = neighbour_blocks(rows, k, ids=source.ids, seed=seed, closer=limit)
-    typical, spread = np.empty(len(source)), np.empty(len(source))
+    typical, spread = (np.empty(len(source), dtype=np.float32) for _ in range(2))
+    # all columns within CLOSE is a distance of at most so much, which leaves few to look at
+    reach = CLOSE * float(np.sqrt(rows.shape[1]))
     kept = [np.zeros((0, 2), dtype=np.int64)]
     for where, positions, distances in blocks:
         typical[where], spread[where] = distances[:, -1], _log_spread(distances)
         some = min(CANDIDATES, k)
         both = np.stack([np.repeat(where, some), positions[:, :some].ravel()], axis=1)
         # most candidates are no copies; they are left out here, so that memory does not grow with all of them
-        near = (
-            widest_gap(rows, both) <= CLOSE
-            if verify
-            else (distances[:, :some] <= 1.01 * limit * distances[:, -1:] + 1e-9).ravel()
-        )
-        kept.append(both[near])
+        most = reach if verify else limit * distances[:, -1:]
+        both = both[(distances[:, :some] <= 1.01 * most + 1e-9).ravel()]
+        kept.append(both[widest_gap(rows, both) <= CLOSE] if verify else both)
     m = _dimension(spread, k)
     pairs = _each_once(np.concatenate(kept), len(source))
     left, right = pairs.T

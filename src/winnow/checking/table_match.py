@@ -11,44 +11,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source
+from ..artefacts.frozen_arrays import let_go
+from ..core.progress import track
+from ..core.scratch_rows import scratch_rows
 
 __all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]
 
 CLOSE = 0.08  # of a column's standard deviation: how far apart the values of a copy may be
+READ = 65_536  # rows read at a time
 _ODD = 0x9E3779B97F4A7C15
-
-
-def standardised(rows: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Columns divided by their standard deviation; constant ones become 0, values that are not finite the mean."""
-    flat = np.asarray(rows).reshape(len(rows), -1)
-    out = np.empty(flat.shape, dtype=np.float32)
-    for place in range(flat.shape[1]):  # one column at a time: a table may fill the memory
-        column = flat[:, place].astype(np.float64)
-        good = np.isfinite(column)
-        centre = float(column[good].mean()) if good.any() else 0.0
-        column = np.where(good, column - centre, 0.0)
-        spread = float(column.std())
-        out[:, place] = 0.0 if spread <= 1e-9 * max(abs(centre), 1e-30) else column / spread
-    return out
 
 
 def comparable(source: Source) -> NDArray[np.floating]:
     """The rows of a table as numbers, one per column as it was given, that are equal where the values are."""
     if source.raw is None:
-        return source.read(np.arange(len(source)))
+        return _all_rows(source)
     return np.stack(list(source.raw.codes().values()), axis=1)
 
 
 def standard_rows(source: Source) -> NDArray[np.float32]:
-    """The rows of a table with its columns divided by their standard deviation; two categories are at least 1 apart."""
+    """The rows of a table with its columns divided by their standard deviation; two categories are at least 1 apart.
+
+    Constant columns become 0, values that are not finite the mean. Many rows are in a file.
+    """
     if source.raw is None:
-        return standardised(source.read(np.arange(len(source))))
-    quantities = source.raw.quantities()
-    columns = [
-        standardised(column[:, None]) if name in quantities else column[:, None].astype(np.float32)
-        for name, column in source.raw.codes().items()
-    ]
-    return np.concatenate(columns, axis=1)
+        rows = _all_rows(source).astype(np.float32, copy=False)
+        quantities = list(range(rows.shape[1]))
+    else:
+        codes, named = source.raw.codes(), source.raw.quantities()
+        rows = scratch_rows((len(source), len(codes)), np.float32)
+        for place, (name, column) in enumerate(codes.items()):
+            rows[:, place] = _standardised(column) if name in named else column
+        quantities = []
+    for place in quantities:  # one column at a time: a table may be larger than the memory
+        rows[:, place] = _standardised(rows[:, place])
+        let_go(rows)
+    return rows
+
+
+def _all_rows(source: Source) -> NDArray[np.floating]:
+    """Every row as the source reads it, one number per column."""
+    dtype = source.read(np.arange(1)).dtype
+    rows = scratch_rows((len(source), int(np.prod(source.shape))), dtype if dtype.kind == "f" else np.float32)
+    for start in track(range(0, len(rows), READ), "reading the table"):
+        where = np.arange(start, min(start + READ, len(rows)))
+        rows[where] = source.read(where).reshape(where.size, -1)
+        let_go(rows)
+    return rows
+
+
+def _standardised(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    column = values.astype(np.float64)
+    good = np.isfinite(column)
+    centre = float(column[good].mean()) if good.any() else 0.0
+    column = np.where(good, column - centre, 0.0)
+    spread = float(column.std())
+    return np.zeros_like(column) if spread <= 1e-9 * max(abs(centre), 1e-30) else column / spread
 
 
 def widest_gap(rows: NDArray[np.float32], pairs: NDArray[np.int64], block: int = 65_536) -> NDArray[np.float64]:
@@ -83,30 +101,34 @@ def repeat_probability(rows: NDArray[np.floating]) -> NDArray[np.float64]:
     Parameters
     ----------
     rows
-        The table, one row per example.
+        The table, one row per example, one number per column.
     """
-    values = np.asarray(rows).reshape(len(rows), -1)
-    n, width = values.shape
+    n, width = rows.shape
     mixed = np.zeros(n, dtype=np.uint64)
     for column in range(width):
-        mixed += _mixed(values[:, column], column)
-    equal = _count(mixed) - 1
-    expected = np.zeros(n)
-    for column in range(width):
-        own = _mixed(values[:, column], column)
-        agree = _count(own)
-        q = float((agree - 1).sum()) / (n * max(n - 1, 1))
+        mixed += _mixed(rows[:, column], column)
+    sure, known = np.zeros(n), np.sort(mixed)
+    some = np.flatnonzero(np.isin(mixed, known[1:][known[1:] == known[:-1]]))  # rows that have an equal
+    if not some.size:
+        return sure
+    equal = _times(known, mixed[some]) - 1
+    expected = np.zeros(some.size)
+    for column in track(range(width), "columns of equal rows"):
+        own = _mixed(rows[:, column], column)
+        let_go(rows)
+        known = np.sort(own)
+        ends = np.flatnonzero(np.append(known[1:] != known[:-1], True))
+        alike = np.diff(ends, prepend=-1).astype(np.float64)
+        q = float((alike * (alike - 1)).sum()) / (n * max(n - 1, 1))
         if q in (0.0, 1.0):  # no two rows agree in it, or all do
             continue
-        others = _count(mixed - own) - 1 - equal
+        without = mixed - own
+        others = _times(np.sort(without), without[some]) - 1 - equal
         np.maximum(expected, others * q / (1 - q), out=expected)
-    some = equal > 0
-    if not some.any():
-        return np.zeros(n)
     # A row's own count is small and so uncertain: half of what is expected is that of all rows with an equal one.
-    overall = expected[some].sum() / equal[some].sum()
-    chance = (expected / np.maximum(equal, 1) + overall) / 2
-    return np.where(some, 1 - np.minimum(chance, 1.0), 0.0)
+    chance = (expected / equal + expected.sum() / equal.sum()) / 2
+    sure[some] = 1 - np.minimum(chance, 1.0)
+    return sure
 
 
 def _mixed(column: NDArray[np.floating], number: int) -> NDArray[np.uint64]:
@@ -119,7 +141,6 @@ def _mixed(column: NDArray[np.floating], number: int) -> NDArray[np.uint64]:
     return bits ^ (bits >> np.uint64(31))
 
 
-def _count(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many rows have the same key as each."""
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.asarray(counts[inverse], dtype=np.int64)
+def _times(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How often each key occurs among those that are ordered."""
+    return np.searchsorted(ordered, keys, "right") - np.searchsorted(ordered, keys, "left")

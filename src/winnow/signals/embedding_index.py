@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..artefacts.frozen_arrays import in_order, let_go, order_of
 from ..core.errors import InputError
 from ..core.seeds import drawn_first, number
+from .row_cells import BLOCK, RowCells, rows_to_draw
 
-__all__ = ["BLOCK", "EmbeddingIndex", "number_table"]
+__all__ = ["EmbeddingIndex", "number_table"]
 
 Rows = NDArray[np.float32]
 
 SAMPLE = 1_000  # rows searched exactly to certify the recall
 SURENESS = 2.326  # the 99 % quantile of the normal distribution: the bound holds with 99 %
-PER_CENTROID = 64  # rows per cluster that k-means is trained on
-ROUNDS = 8
 SPARE = 2  # neighbours looked up beyond k, so that rounding in faiss cannot change the k nearest
-BLOCK = 8_192  # rows at a time
+LET_GO = 64  # blocks between two times at which pages of a map are let go
 
 
 class EmbeddingIndex:
-    """Rows in the order of their ids, centred, in an index of faiss."""
+    """Rows in the order of their ids, centred: all in an index of faiss, or in cells."""
 
     def __init__(self, points: ArrayLike, ids: ArrayLike | None, seed: int, owner: str) -> None:
         self.rows = number_table("points", owner, points)
@@ -34,13 +33,15 @@ class EmbeddingIndex:
         self.ids = np.arange(self.size) if ids is None else np.asarray(ids)
         if self.ids.shape != (self.size,):
             raise InputError(f"ids of {owner} must have {self.size} entries; got shape {self.ids.shape}.")
-        self.order = np.argsort(self.ids, kind="stable")
+        self.order = order_of(self.ids)
         self.faiss: Any = None
+        self.cells: RowCells | None = None
         self.seed, self.probes, self.bound = seed, 0, 1.0
         self.measured: dict[int, float] = {}
+        self._read = 0
         total, most = np.zeros(self.rows.shape[1]), 0.0
         for start in range(0, self.size, BLOCK):
-            part = np.asarray(self.rows[self.order[start : start + BLOCK]], dtype=np.float64)
+            part = np.asarray(self._given(slice(start, start + BLOCK)), dtype=np.float64)
             if not np.isfinite(part).all():
                 raise InputError(f"points of {owner} must be finite; some are NaN or infinite.")
             total += part.sum(axis=0)
@@ -56,38 +57,32 @@ class EmbeddingIndex:
 
     def part(self, block: slice) -> Rows:
         """Rows of a block in the order of ids."""
-        return self.centred(self.rows[self.order[block]])
+        return self.centred(self._given(block))
+
+    def _given(self, block: slice) -> NDArray[Any]:
+        """The same as they were given; pages of a map are let go now and then."""
+        self._read += 1
+        if self._read % LET_GO == 0:
+            let_go(self.rows)
+        return np.asarray(self.rows[block] if self.order is None else self.rows[self.order[block]])
 
     def at(self, places: NDArray[np.int64]) -> Rows:
         """Rows at places in the order of ids."""
-        return self.centred(self.rows[self.order[places]])
+        return self.centred(self.rows[self.positions(places)])
+
+    def positions(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions of places in the order of ids."""
+        return places if self.order is None else self.order[places]
+
+    def _drawn(self, name: str, count: int) -> NDArray[np.int64]:
+        """Places of rows drawn by id, ascending."""
+        return np.sort(drawn_first(self.seed, ("neighbours", name), in_order(self.ids, self.order), count))
 
     def fill(self) -> None:
         """Make an exact index."""
         import faiss
 
         self.faiss = faiss.IndexFlatL2(self.rows.shape[1])
-        self._add()
-
-    def cluster(self) -> None:
-        """Make an index of clusters, about twice the root of the number of rows."""
-        import faiss
-
-        d = self.rows.shape[1]
-        count = max(1, min(self.size // PER_CENTROID, 2 * math.isqrt(self.size)))
-        sample = np.sort(drawn_first(self.seed, ("neighbours", "clusters"), self.ids[self.order], PER_CENTROID * count))
-        with _one_thread():  # sums in a fixed order
-            machine = faiss.Kmeans(
-                d, count, niter=ROUNDS, seed=number(self.seed, "neighbours") % 2**31, verbose=False,
-                min_points_per_centroid=1, max_points_per_centroid=sample.size,
-            )  # fmt: skip
-            machine.train(self.at(sample))
-        self.quantiser = faiss.IndexFlatL2(d)
-        self.quantiser.add(np.asarray(machine.centroids))
-        self.faiss = faiss.IndexIVFFlat(self.quantiser, d, count, faiss.METRIC_L2)
-        self._add()
-
-    def _add(self) -> None:
         largest = 0.0
         for start in range(0, self.size, BLOCK):
             part = self.part(slice(start, start + BLOCK))
@@ -95,15 +90,30 @@ class EmbeddingIndex:
             self.faiss.add(part)
         self.slack = 1e-5 * largest  # what rounding may add to a squared distance
 
+    def cluster(self) -> None:
+        """Put the rows into cells."""
+        sample = self.at(self._drawn("clusters", rows_to_draw(self.size)))
+        self.cells = RowCells(self.part, self.size, sample, number(self.seed, "neighbours") % 2**31)
+
+    def blocks(self) -> Iterator[tuple[NDArray[np.int64], Rows]]:
+        """All rows with their places, a block at a time: those of a cell together, or in the order of ids."""
+        if self.cells is not None:
+            yield from self.cells.blocks()
+            return
+        for start in range(0, self.size, BLOCK):
+            rows = self.part(slice(start, start + BLOCK))
+            yield np.arange(start, start + len(rows)), rows
+
     def certify(self, k: int, wanted: float, closer: float | None = None) -> None:
         """Raise the number of probes until the bound of the recall on a sample is high enough."""
-        chosen = np.sort(drawn_first(self.seed, ("neighbours", "recall"), self.ids[self.order], SAMPLE))
+        assert self.cells is not None
+        chosen = self._drawn("recall", SAMPLE)
         rows = self.at(chosen)
         reach, last = self._exact(rows, chosen, k)
         moved = rows if closer is None else np.float32(1 - closer) * rows + np.float32(closer) * self.at(last)
         probes = 1
         while True:
-            self.faiss.nprobe = self.probes = min(probes, self.faiss.nlist)
+            self.probes = min(probes, self.cells.count)
             if closer is None:
                 _, apart = self.search(rows, k, chosen)
                 share = (apart <= reach[:, None] * (1 + 1e-5)).mean(axis=1)
@@ -114,42 +124,48 @@ class EmbeddingIndex:
                 share = ((found == chosen[:, None]) | (apart[:, -1:] <= to_itself[:, None])).any(axis=1)
             self.measured[self.probes] = float(share.mean())
             self.bound = _lower(float(share.mean()), share.size)
-            if self.bound >= wanted or self.probes == self.faiss.nlist:
+            if self.bound >= wanted or self.probes == self.cells.count:
                 break
             probes *= 2
-        if self.probes == self.faiss.nlist:
+        if self.probes == self.cells.count:
             self.bound = 1.0
 
     def _exact(self, rows: Rows, chosen: NDArray[np.int64], k: int) -> tuple[Rows, NDArray[np.int64]]:
         """Distance and place of the k-th other row, by comparing with all."""
-        best = np.full((len(rows), k), np.inf, dtype=np.float32)
-        places = np.zeros((len(rows), k), dtype=np.int64)
-        squares = np.square(rows).sum(axis=1)
+        import faiss
+
+        wide = k + 1 + SPARE  # the row itself, and what rounding may put before others
+        best = np.full((len(rows), wide), np.inf, dtype=np.float32)
+        places = np.full((len(rows), wide), -1, dtype=np.int64)
         for start in range(0, self.size, BLOCK):
             part = self.part(slice(start, start + BLOCK))
-            apart = squares[:, None] + np.square(part).sum(axis=1) - 2 * rows @ part.T
-            here = (chosen >= start) & (chosen < start + len(part))
-            apart[np.flatnonzero(here), chosen[here] - start] = np.inf
-            first = np.argpartition(apart, min(k, apart.shape[1]) - 1, axis=1)[:, :k]
-            apart = np.concatenate([best, np.take_along_axis(apart, first, 1)], axis=1)
-            known = np.concatenate([places, first + start], axis=1)
-            order = np.argsort(apart, axis=1, kind="stable")[:, :k]
+            _, near = faiss.knn(rows, part, min(wide, len(part)))
+            apart = np.stack([np.square(rows - part[column]).sum(axis=1) for column in near.T], axis=1)
+            apart[near + start == chosen[:, None]] = np.inf
+            apart = np.concatenate([best, apart], axis=1)
+            known = np.concatenate([places, near + start], axis=1)
+            order = np.argsort(apart, axis=1, kind="stable")[:, :wide]
             best, places = np.take_along_axis(apart, order, 1), np.take_along_axis(known, order, 1)
-        return np.sqrt(np.maximum(best[:, -1], 0.0) + self.slack), places[:, -1]
+        return np.sqrt(best[:, k - 1]), places[:, k - 1]
 
     def search(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
         """Places (in the order of ids) and distances of the k nearest, without the rows' own places if given."""
+        if self.cells is None:
+            return self._compared(rows, k, own)
+        found, apart = self.cells.search(rows, k, own, self.probes)
+        short = np.flatnonzero(found[:, -1] < 0)
+        if short.size:  # the cells hold fewer rows: search all of them
+            mine = None if own is None else own[short]
+            found[short], apart[short] = self.cells.search(rows[short], k, mine, self.cells.count)
+        return found, apart
+
+    def _compared(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
+        """The same by comparing with all rows."""
         wide = min(k + SPARE + (own is not None), self.size)
         _, found = self.faiss.search(rows, wide)
-        short = np.flatnonzero(found[:, min(wide, k + (own is not None)) - 1] < 0)
-        if short.size:  # the probed clusters hold fewer rows: search all of them
-            self.faiss.nprobe = self.faiss.nlist
-            _, found[short] = self.faiss.search(rows[short], wide)
-            self.faiss.nprobe = self.probes
         apart = np.empty(found.shape, dtype=np.float32)
         for column in range(wide):
             apart[:, column] = np.sqrt(np.square(rows - self.at(found[:, column])).sum(axis=1))
-        apart[found < 0] = np.inf
         if own is not None:
             apart[found == own[:, None]] = np.inf
         nearest_first = np.lexsort((found, apart), axis=1)[:, :k]
@@ -160,18 +176,6 @@ def _lower(share: float, count: int) -> float:
     """Wilson's lower bound of a mean of numbers in [0, 1]: their variance is at most that of a coin."""
     z = SURENESS**2 / count
     return (share + z / 2 - math.sqrt(z * share * (1 - share) + z**2 / 4)) / (1 + z)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    import faiss
-
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 def number_table(name: str, owner: str, value: ArrayLike, width: int | None = None) -> NDArray[Any]:

@@ -1,13 +1,14 @@
 """Nearest neighbours of embeddings, exact for small sets, and with a certified recall for large ones.
 
-Up to `EXACT` rows every row is compared with every other one. Above, rows are put into clusters (an inverted file of
-faiss) and a row is compared with those of a few clusters, the probes. Searching the own cluster alone would miss many
-neighbours, so a sample of rows, drawn by id, is also searched exactly, and the number of probes doubles until the lower
-confidence bound of the recall is at least .99. In many dimensions that takes most of the clusters. Whoever needs only
-those neighbours that are much closer than usual, such as copies, can ask for that (`closer`), which takes a few.
+Up to `EXACT` rows every row is compared with every other one. Above, rows are put into cells of some hundred
+(`row_cells`), in a file if they are many, and a row is compared with those of a few cells, the probes. The nearest cell
+alone would miss many neighbours, so a sample of rows, drawn by id, is also searched exactly, and the number of probes
+doubles until the lower confidence bound of the recall is at least .99. In many dimensions that takes most of the
+cells. Whoever needs only those neighbours that are much closer than usual, such as copies, can ask for that (`closer`),
+which takes a few.
 
-Rows are worked on in the order of their ids, so the order in which they are given plays no part. Distances of what was
-found are computed anew from the differences, because faiss subtracts large numbers: copies have distance 0.
+Work follows the order of the ids, so the order in which rows are given plays no part. Distances are computed from
+the differences (faiss subtracts large numbers, so what it finds is computed anew): copies have distance 0.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.progress import task
-from .embedding_index import BLOCK, EmbeddingIndex, number_table
+from .embedding_index import EmbeddingIndex, number_table
+from .row_cells import BLOCK
 
-__all__ = ["EXACT", "Neighbours", "nearest", "neighbour_blocks", "within"]
+__all__ = ["EXACT", "Neighbours", "nearest", "neighbour_blocks"]
 
 EXACT = 50_000  # rows up to which every pair is compared
 RECALL = 0.99
@@ -44,9 +46,9 @@ class Neighbours:
         What share of the true neighbours (if `closer` was given, of those) is here at least, with 99 % confidence; 1
         if the search was exact.
     probes
-        How many clusters were searched per row; 0 if the search was exact.
+        How many cells were searched per row; 0 if the search was exact.
     measured
-        The recall on the sample for each number of probes that was tried; the first is that of the own cluster alone.
+        The recall on the sample for each number of probes that was tried; the first is that of the nearest cell alone.
     """
 
     positions: NDArray[np.int64]
@@ -72,7 +74,7 @@ def nearest(
     Parameters
     ----------
     points
-        One row per example; a memory map stays on disk, apart from one float32 copy that the index holds.
+        One row per example; a memory map stays on disk, and so does the copy that is searched if it is large.
     k
         How many neighbours; at most the number of other rows.
     ids
@@ -80,7 +82,7 @@ def nearest(
     queries
         Other rows to search for among the points; the points themselves if not given, and then no row finds itself.
     seed
-        Seed of the clusters and of the sample.
+        Seed of the cells and of the sample.
     exact
         Up to how many rows every pair is compared.
     recall
@@ -125,7 +127,7 @@ def neighbour_blocks(
     Returns
     -------
     tuple
-        Blocks of positions, their neighbours and their distances, in the order of the ids; and the recall.
+        Blocks of positions, their neighbours and their distances, in any order; and the recall.
     """
     index, count = _prepared(points, k, ids, seed, EXACT, RECALL, closer, True)
     return (_blocks(index, count, None) if count else iter(())), index.bound
@@ -158,55 +160,15 @@ def _prepared(
 
 
 def _blocks(index: EmbeddingIndex, count: int, asked: NDArray[Any] | None) -> Iterator[Block]:
-    """Search the rows in the order of their ids, or other queries as they come."""
-    total = index.size if asked is None else len(asked)
-    with task("neighbours", total) as advance:
-        for start in range(0, total, BLOCK):
-            block = slice(start, min(start + BLOCK, total))
-            places = np.arange(block.start, block.stop)
-            rows = index.part(block) if asked is None else index.centred(asked[block])
+    """Search the rows, those of a cell together, or other queries as they come."""
+    with task("neighbours", index.size if asked is None else len(asked)) as advance:
+        for places, rows in index.blocks() if asked is None else _queries(index, asked):
             found, apart = index.search(rows, count, places if asked is None else None)
-            yield (index.order[block] if asked is None else places), index.order[found], apart
+            yield (index.positions(places) if asked is None else places), index.positions(found), apart
             advance(len(rows))
 
 
-def within(
-    points: ArrayLike, radius: float, *, ids: ArrayLike | None = None, seed: int = 0, exact: int = EXACT
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Find the pairs of rows at most a radius apart.
-
-    Parameters
-    ----------
-    points, ids, seed, exact
-        As in `nearest`; above `exact` rows, the clusters are those that certify the recall of ten neighbours.
-    radius
-        The largest distance. Every pair within it is returned, so a large one needs memory for n squared pairs.
-
-    Returns
-    -------
-    tuple
-        Positions of the pairs (m x 2, sorted, the smaller first) and their distances.
-    """
-    owner = "within"
-    reach = checks.number("radius", owner, radius, low=0)
-    index = EmbeddingIndex(points, ids, seed, owner)
-    if index.size > exact:
-        index.cluster()
-        index.certify(min(index.size - 1, 10), RECALL)
-    else:
-        index.fill()
-    pairs, apart = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
-    for start in range(0, index.size, BLOCK):
-        rows = index.part(slice(start, start + BLOCK))
-        limits, _, found = index.faiss.range_search(rows, reach**2 * (1 + 1e-3) + index.slack)
-        asker = np.repeat(np.arange(len(rows)), np.diff(limits.astype(np.int64)).astype(np.int64))
-        once = found > asker + start
-        asker, found = asker[once], found[once]
-        distance = np.sqrt(np.square(rows[asker] - index.at(found)).sum(axis=1))
-        near = distance <= reach
-        both = np.stack([index.order[asker[near] + start], index.order[found[near]]], axis=1)
-        pairs.append(np.sort(both, axis=1))
-        apart.append(distance[near])
-    every, far = np.concatenate(pairs), np.concatenate(apart)
-    place = np.lexsort((every[:, 1], every[:, 0]))
-    return every[place], far[place]
+def _queries(index: EmbeddingIndex, asked: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    for start in range(0, len(asked), BLOCK):
+        rows = index.centred(asked[start : start + BLOCK])
+        yield np.arange(start, start + len(rows)), rows

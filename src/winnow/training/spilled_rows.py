@@ -7,9 +7,6 @@ them at hand. If there is no room on the disk either, nothing is spilled and exa
 from __future__ import annotations
 
 import mmap
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,9 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..artefacts.frozen_arrays import let_go
+from ..core.errors import StoreError
 from ..core.progress import track
+from ..core.scratch_rows import scratch_rows
 
 __all__ = ["SpilledRows", "spill"]
 
@@ -34,13 +33,10 @@ class SpilledRows:
         The examples, decoded once, in the order of the source.
     shape, dtype
         Those of all of them.
-    directory
-        Where the file is.
     """
 
-    def __init__(self, source: Source, shape: tuple[int, ...], dtype: np.dtype[Any], directory: Path) -> None:
-        with tempfile.TemporaryFile(dir=directory) as file:
-            self.values: NDArray[Any] = np.memmap(file, dtype, mode="w+", shape=shape)  # keeps the file open by itself
+    def __init__(self, source: Source, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.values: NDArray[Any] = scratch_rows(shape, dtype, held=0)
         self._touched = 0
         self._place = np.argsort(source.order)  # of each example in the file
         for start in track(range(0, shape[0], CHUNK), f"writing {source.name} to disk"):
@@ -63,8 +59,7 @@ class SpilledRows:
 def spill(source: Source) -> SpilledRows | None:
     """Write a source's decoded examples to a file; None if there is no room for them."""
     first = source.read(np.zeros(1, dtype=np.int64))
-    directory = Path(tempfile.gettempdir())
-    needed = first.nbytes * len(source)
-    if shutil.disk_usage(directory).free < 1.1 * needed:
+    try:
+        return SpilledRows(source, (len(source), *first.shape[1:]), first.dtype)
+    except StoreError:
         return None
-    return SpilledRows(source, (len(source), *first.shape[1:]), first.dtype, directory)

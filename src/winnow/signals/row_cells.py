@@ -1,0 +1,311 @@
+"""Rows in cells of neighbours, in a file if they are many: each row is compared with those of the cells nearest to it.
+
+Cells hold about `CELL` rows whatever the number of rows, and cells stand in groups, about as many as each has cells.
+K-means finds the centres of the groups, and within each group those of the cells. The nearest cells of a row are looked
+for in the nearest groups, so the work per row grows with the fourth root of the number of rows or so.
+
+Nothing here promises that neighbours are found; `embedding_index` measures it, and asks for more cells until it holds.
+
+The rows of a cell stand together in the file, one column after the other, and so do the centres of a group: distances
+to all of them are computed side by side. Sums run over the columns in their order, in float32, and depend on no vector
+width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts.frozen_arrays import let_go
+from ..core.jit import compiled
+from ..core.scratch_rows import scratch_rows
+
+__all__ = ["RowCells", "rows_to_draw"]
+
+Rows = NDArray[np.float32]
+Whole = NDArray[np.int64]
+
+CELL = 256  # rows
+PER_CENTRE = 32  # rows per cell that k-means is trained on
+ROUNDS = 8
+BLOCK = 8_192  # rows at a time
+LET_GO = 16  # blocks between two times at which pages of the file are let go
+
+
+def _cells_of(size: int) -> int:
+    """How many cells there are for so many rows."""
+    return max(1, size // CELL)
+
+
+def rows_to_draw(size: int) -> int:
+    """How many rows the centres are found from."""
+    return min(size, PER_CENTRE * _cells_of(size))
+
+
+class RowCells:
+    """All rows, cell by cell.
+
+    Parameters
+    ----------
+    part
+        Returns the rows of a block, as float32.
+    size
+        The number of rows.
+    sample
+        The rows that the centres are found from.
+    seed
+        Of k-means.
+    """
+
+    def __init__(self, part: Callable[[slice], Rows], size: int, sample: Rows, seed: int) -> None:
+        self.size, self.width = size, sample.shape[1]
+        groups, centres = _centres(sample, _cells_of(size), seed)
+        self.count = sum(map(len, centres))
+        self._groups = np.ascontiguousarray(groups.T).ravel()
+        self._group_starts = _starts([len(some) for some in centres])
+        self._centres = np.concatenate([some.T.ravel() for some in centres])
+        own = np.empty(size, dtype=np.int32)
+        for start in range(0, size, BLOCK):
+            rows = part(slice(start, start + BLOCK))
+            own[start : start + len(rows)] = self._cells(rows, 1)[:, 0]
+        counts = np.bincount(own, minlength=self.count)
+        self._starts = _starts(counts)
+        self._most = int(counts.max())
+        # the places of the rows of each cell, ascending
+        self._members = np.argsort(own, kind="stable").astype(np.int32 if size < 2**31 else np.int64)
+        self._values = scratch_rows((size * self.width,), np.float32)
+        written = np.zeros(self.count, dtype=np.int64)
+        for number, start in enumerate(range(0, size, BLOCK)):
+            rows = part(slice(start, start + BLOCK))
+            _put(rows, own[start : start + len(rows)], self._starts, written, self._values)
+            self._rest(number)
+
+    def blocks(self) -> Iterator[tuple[Whole, Rows]]:
+        """All rows, a few cells at a time: their places and the rows."""
+        first, number = 0, 0
+        while first < self.count:
+            last = int(np.searchsorted(self._starts, self._starts[first] + BLOCK, "right")) - 1
+            last = min(self.count, max(first + 1, last))
+            places = self._members[self._starts[first] : self._starts[last]].astype(np.int64)
+            if places.size:
+                yield places, np.concatenate([self._cell(cell).T for cell in range(first, last)])
+                self._rest(number)
+            first, number = last, number + 1
+
+    def _cell(self, cell: int) -> Rows:
+        start, stop = int(self._starts[cell]), int(self._starts[cell + 1])
+        found: Rows = self._values[start * self.width : stop * self.width].reshape(self.width, stop - start)
+        return found
+
+    def _rest(self, number: int) -> None:
+        if number % LET_GO == LET_GO - 1:
+            let_go(self._values)
+
+    def _cells(self, rows: Rows, probes: int) -> Whole:
+        """The nearest cells of each row, in no order."""
+        found = np.empty((len(rows), probes), dtype=np.int64)
+        centres = (self._groups, self._group_starts, self._centres, _groups_for(probes, self._group_starts.size - 1))
+        _side_by_side(lambda part: _nearest_cells(rows[part], *centres, found[part]), len(rows), BLOCK)
+        return found
+
+    def search(self, rows: Rows, k: int, own: Whole | None, probes: int) -> tuple[Whole, Rows]:
+        """Places and distances of the k nearest rows in the nearest `probes` cells; place -1 where there are fewer.
+
+        Parameters
+        ----------
+        rows
+            What is searched for.
+        k
+            How many.
+        own
+            The place of each, which is left out; None if they have none.
+        probes
+            How many cells.
+        """
+        found = np.empty((len(rows), k), dtype=np.int64)
+        apart = np.empty((len(rows), k), dtype=np.float32)
+        mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
+        step = max(1, min(BLOCK, (1 << 22) // probes))
+        for start in range(0, len(rows), step):
+            some = slice(start, start + step)
+            cells = self._cells(rows[some], probes)
+            args = (self._starts, self._values, self._members, self._most)
+
+            def work(part: slice, at: slice = some, cells: Whole = cells) -> None:
+                _search(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
+
+            _side_by_side(work, len(cells), step)
+        return found, np.sqrt(apart)
+
+
+def _starts(counts: Any) -> Whole:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _groups_for(probes: int, groups: int) -> int:
+    """In how many groups the nearest cells are looked for."""
+    return min(groups, 4 + 2 * probes)
+
+
+def _side_by_side(work: Callable[[slice], None], count: int, most: int) -> None:
+    """Do the parts of some work on as many threads as faiss would use; parts share nothing."""
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    step = max(1, min(most, math.ceil(count / threads)))
+    parts = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    if threads == 1 or len(parts) == 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, parts))
+
+
+def _centres(sample: Rows, count: int, seed: int) -> tuple[Rows, list[Rows]]:
+    """The centres of groups, and those of the cells of each group, by k-means."""
+    import faiss
+
+    groups = max(1, math.isqrt(count))
+    with _one_thread():  # sums in a fixed order
+        coarse = _k_means(sample, groups, seed)
+        group = faiss.knn(sample, coarse, 1)[1][:, 0]
+        sizes = np.bincount(group, minlength=groups)
+        members = np.split(np.argsort(group, kind="stable"), np.cumsum(sizes)[:-1])
+        # cells in proportion to the rows of the group; none for a group without any
+        shares = np.minimum(sizes, np.maximum(np.round(sizes * count / sizes.sum()).astype(np.int64), 1))
+        made = [_k_means(sample[some], int(share), seed) for some, share in zip(members, shares, strict=True)]
+    return coarse, made
+
+
+def _k_means(rows: Rows, count: int, seed: int) -> Rows:
+    import faiss
+
+    if count >= len(rows):
+        return np.ascontiguousarray(rows[:count])
+    machine = faiss.Kmeans(
+        rows.shape[1], count, niter=ROUNDS, seed=seed, verbose=False, min_points_per_centroid=1,
+        max_points_per_centroid=len(rows),
+    )  # fmt: skip
+    machine.train(np.ascontiguousarray(rows))
+    return np.asarray(machine.centroids, dtype=np.float32)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+@compiled
+def _put(rows: Rows, own: Any, starts: Whole, written: Whole, values: Rows) -> None:
+    """Write rows to the places of their cells, one column after the other; `written` says how many are there."""
+    width = rows.shape[1]
+    for row in range(rows.shape[0]):
+        cell = own[row]
+        count = starts[cell + 1] - starts[cell]
+        place = starts[cell] * width + written[cell]
+        written[cell] += 1
+        for column in range(width):
+            values[place + column * count] = rows[row, column]
+
+
+@compiled
+def _scan(row: Rows, values: Rows, gaps: Rows) -> None:
+    """Squared distances of a row to others, which are given column by column."""
+    count = gaps.size
+    for place in range(count):
+        gaps[place] = 0.0
+    for column in range(row.size):
+        value, line = row[column], values[column * count : (column + 1) * count]
+        for place in range(count):
+            gap = line[place] - value
+            gaps[place] += gap * gap
+
+
+@compiled
+def _keep(gaps: Rows, names: Any, own: int, found: Whole, apart: Rows) -> None:
+    """Put those that are near enough among those found so far: by distance, then by name."""
+    k = found.size
+    worst = apart[k - 1]
+    for place in range(gaps.size):
+        gap = gaps[place]
+        if gap > worst:
+            continue
+        name = names[place]
+        if name == own or (gap == worst and name > found[k - 1] >= 0):
+            continue
+        slot = k - 1
+        while slot > 0 and (apart[slot - 1] > gap or (apart[slot - 1] == gap and found[slot - 1] > name)):
+            apart[slot], found[slot] = apart[slot - 1], found[slot - 1]
+            slot -= 1
+        apart[slot], found[slot] = gap, name
+        worst = apart[k - 1]
+
+
+@compiled
+def _nearest_cells(rows: Rows, groups: Rows, starts: Whole, centres: Rows, some: int, found: Whole) -> None:
+    """The nearest cells of each row in the nearest groups; -1 where these have fewer."""
+    width, probes, every = rows.shape[1], found.shape[1], starts[-1]
+    if probes == every:
+        for row in range(rows.shape[0]):
+            found[row] = np.arange(every)
+        return
+    names = np.arange(max(every, starts.size))
+    far_groups, nearest_groups = np.empty(starts.size - 1, dtype=np.float32), np.empty(some, dtype=np.int64)
+    far, order = np.empty(every, dtype=np.float32), np.empty(every, dtype=np.int64)
+    gaps = np.empty(max(some, probes), dtype=np.float32)
+    for row in range(rows.shape[0]):
+        _scan(rows[row], groups, far_groups)
+        gaps[:some], nearest_groups[:] = np.inf, -1
+        _keep(far_groups, names, -1, nearest_groups, gaps[:some])
+        filled = 0
+        for group in nearest_groups:
+            start, stop = starts[group], starts[group + 1]
+            count = stop - start
+            _scan(rows[row], centres[start * width : stop * width], far[filled : filled + count])
+            order[filled : filled + count] = names[start:stop]
+            filled += count
+        if probes <= 64:
+            gaps[:probes], found[row] = np.inf, -1
+            _keep(far[:filled], order[:filled], -1, found[row], gaps[:probes])
+        else:
+            found[row] = -1
+            found[row, : min(probes, filled)] = order[:filled][np.argsort(far[:filled])[:probes]]
+
+
+@compiled
+def _search(
+    rows: Rows,
+    own: Whole,
+    cells: Whole,
+    starts: Whole,
+    values: Rows,
+    members: Any,
+    most: int,
+    found: Whole,
+    apart: Rows,
+) -> None:
+    """The nearest rows in the given cells of each row."""
+    width = rows.shape[1]
+    gaps = np.empty(most, dtype=np.float32)
+    found[:], apart[:] = -1, np.inf
+    for row in range(rows.shape[0]):
+        for cell in cells[row]:
+            if cell < 0:
+                continue
+            start, stop = starts[cell], starts[cell + 1]
+            _scan(rows[row], values[start * width : stop * width], gaps[: stop - start])
+            _keep(gaps[: stop - start], members[start:stop], own[row], found[row], apart[row])
