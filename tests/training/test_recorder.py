@@ -176,6 +176,19 @@ def test_a_regression_resumes_with_carry() -> None:
     assert twin.signals().losses[0].tolist() == [[0, 1, 4, 9]] * 3
 
 
+def test_a_state_keeps_an_overflow_of_the_epoch_under_way() -> None:
+    rec, twin, older = (wn.Recorder(3, 1, task="regression") for _ in range(3))
+    rec.log([0, 1], [0.0, 1e30], [0.0, 0.0])
+    state = rec.state_dict()
+    twin.load_state_dict(state)
+    for each in (rec, twin):
+        each.log([2], [0.0], [0.0])
+        with pytest.raises(wn.errors.InputError, match="in epoch 1 that of position 1 is too large"):
+            each.end_epoch()
+    older.load_state_dict({name: value for name, value in state.items() if name != "infinite"})  # written before
+    assert older.epochs == 0
+
+
 def test_a_pass_changes_neither_modes_nor_random_numbers() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, K), torch.nn.Dropout(0.5)).train()
     data = torch.utils.data.TensorDataset(torch.randn(N, 3), torch.tensor(TARGETS))

@@ -364,11 +364,14 @@ class Recorder:
             now["now"] = self._now
         else:
             now |= {f"now {name}": values for name, values in self._current.items()}
+            now["infinite"] = np.array([-1 if self._infinite is None else self._infinite])
         return state | {name: values.copy() for name, values in now.items()}
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
         """Continue from the result of `state_dict`; the recorder must have been made for the same data."""
         own = self.state_dict()
+        if isinstance(state, Mapping) and "infinite" in own:
+            state = {"infinite": np.array([-1]), **state}  # older states have none
         if not isinstance(state, Mapping) or set(state) != set(own):
             raise InputError(
                 f"state of {OWNER} must hold {', '.join(own)}; got "
@@ -390,7 +393,8 @@ class Recorder:
                 self._dynamics[name].append(row)
         self._targets, self._known, self._seen = taken["targets"], taken["known"], taken["seen"]
         self._now, self._mean = taken.get("now"), taken.get("predictions")
-        self._mean_given, self._infinite = False, None
+        at = int(taken["infinite"][0]) if "infinite" in taken else -1
+        self._mean_given, self._infinite = False, None if at < 0 else at
         self._waiting.clear()
         if self._now is None:
             self._current = {name: taken[f"now {name}"] for name in self._current}

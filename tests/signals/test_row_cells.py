@@ -1,0 +1,91 @@
+"""Rows in cells: all cells give what comparing everything gives, in memory or on disk, on one thread or two."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tests.oracles import checking as oracle
+from winnow.core.scratch_rows import scratch_rows
+from winnow.signals import row_cells
+from winnow.signals.row_cells import RowCells, rows_to_draw
+
+POINTS = np.random.default_rng(0).normal(size=(700, 5)).astype(np.float32)
+
+
+def made(points: np.ndarray = POINTS) -> RowCells:
+    return RowCells(lambda block: points[block], len(points), points[: rows_to_draw(len(points))], seed=1)
+
+
+@pytest.fixture(autouse=True)
+def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_cells, "CELL", 16)
+
+
+def test_all_cells_hold_every_neighbour() -> None:
+    cells, places = made(), np.arange(len(POINTS))
+    assert cells.count > 20
+    found, apart = cells.search(POINTS, 4, places, cells.count)
+    positions, distances = oracle.nearest(POINTS, 4)
+    assert np.array_equal(found, positions)
+    assert np.allclose(apart, distances, atol=1e-5)
+
+
+def test_more_cells_find_more_of_the_neighbours() -> None:
+    cells, positions = made(), oracle.nearest(POINTS, 4)[0]
+    found = [cells.search(POINTS, 4, np.arange(len(POINTS)), probes)[0] for probes in (1, 4, 16, cells.count)]
+    shares = [np.mean([np.isin(row, true).mean() for row, true in zip(one, positions, strict=True)]) for one in found]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.7 < 0.98 < shares[2]
+
+
+def test_many_probes_are_chosen_by_distance_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_cells, "CELL", 4)
+    cells = made()
+    assert cells.count > 130
+    few, many = (cells.search(POINTS[:50], 3, None, probes)[1] for probes in (60, 100))
+    assert (many <= few).all()
+    assert np.array_equal(many[:, 0], np.zeros(50))  # each row finds itself
+
+
+def test_blocks_give_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_cells, "BLOCK", 100)
+    blocks = list(made().blocks())
+    assert len(blocks) > 3
+    places = np.concatenate([where for where, _ in blocks])
+    assert np.array_equal(np.sort(places), np.arange(len(POINTS)))
+    assert np.array_equal(np.concatenate([rows for _, rows in blocks]), POINTS[places])
+
+
+def test_rows_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = made().search(POINTS, 3, None, 5)
+    monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
+    monkeypatch.setattr(row_cells, "LET_GO", 1)
+    on_disk = made()
+    assert isinstance(on_disk._values, np.memmap)
+    for one, other in zip(held, on_disk.search(POINTS, 3, None, 5), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_threads_change_nothing() -> None:
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    found = []
+    for threads in (1, 2):
+        faiss.omp_set_num_threads(threads)
+        try:
+            found.append(made().search(POINTS, 3, np.arange(len(POINTS)), 4))
+        finally:
+            faiss.omp_set_num_threads(before)
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_rows_that_are_all_the_same_find_each_other() -> None:
+    cells = made(np.ones((200, 3), dtype=np.float32))
+    found, apart = cells.search(np.ones((200, 3), dtype=np.float32), 2, np.arange(200), cells.count)
+    assert found[:3].tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert not apart.any()
