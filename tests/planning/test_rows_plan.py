@@ -6,8 +6,8 @@ import pytest
 
 import winnow as wn
 from tests.cli.conftest import Said, winnow
+from winnow.core.comparisons import MOST
 from winnow.core.errors import InputError
-from winnow.selectors.comparisons import MOST
 
 __all__ = ["Said", "winnow"]
 

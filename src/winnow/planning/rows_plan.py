@@ -2,7 +2,7 @@
 
 No data are opened: sizes are enough. The rates are those of `benchmarks/scale.py` at its largest size, on one core;
 [docs/scale.md](../scale.md) has the table they were read from, and walks through 10^7, 10^8 and 10^9 rows. What grows
-with the square of the rows is not in it: `selectors.comparisons` refuses it.
+with the square of the rows is not in it: `core.comparisons` refuses it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from ..core import checks
+from ..core.comparisons import MOST
 from ..core.request import Parameter, number, whole
 from ..core.units import bytes_text, seconds_text
 from ..engines.named import Where, engine_of
-from ..selectors.comparisons import MOST
 
 __all__ = ["RowsPlan", "StepNeeds", "plan_rows"]
 

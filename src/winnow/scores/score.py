@@ -18,6 +18,7 @@ from ..artefacts import Scores, Signals, record
 from ..artefacts.frozen_arrays import order_of
 from ..artefacts.labelled_logits import DYNAMICS
 from ..core import checks, registry
+from ..core.comparisons import check_comparisons
 from ..core.errors import InputError, NotDefinedError
 from ..core.rank_correlation import rank_correlation
 from .arithmetic import resolve_epoch
@@ -67,6 +68,7 @@ def score(name: str, signals: Signals, **parameters: Any) -> Scores:
         )
     method.check_parameters(parameters)
     settings = _settings(method, signals, parameters)
+    check_comparisons(f"score {name!r}", method, settings, len(signals), signals.labels)
     order = order_of(signals.ids)
     canonical = _only_needed(method, signals).canonical()
     again = {

@@ -15,12 +15,12 @@ from ..artefacts.frozen_arrays import in_order, order_of
 from ..artefacts.label_sets import check_label_rows
 from ..artefacts.selection_order import SelectionOrder
 from ..core import checks, registry
+from ..core.comparisons import check_comparisons
 from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import of
 from ..core.request import Parameter, Seed, declared, number
 from ..scores.score import score as compute
 from .balance import Balance, class_names, combine, share_of
-from .comparisons import check_comparisons
 from .file_selection import check_task, select_rows_of, what_is_known
 from .pool import Choice, Pool
 from .row_blocks import PoolRows
@@ -141,7 +141,7 @@ def select(
         share = 0.0
     pool = _pool(request, order_of(base.ids), count, share)
     settings = {**method.parameters, **parameters, "seed": seed}
-    check_comparisons(method, settings, pool, count)
+    check_comparisons(f"selector {name!r}", method, settings, pool.n, pool.labels, count)
     own = {key: value for key, value in settings.items() if key != "seed"}
     if finds_size:
         choice = method.function(pool, None, seed=seed, **own)
