@@ -29,12 +29,13 @@ from pathlib import Path
 from typing import Any
 
 SMALL = "--model mlp --epochs 2 --batch 64 --workers 1 --checkpoint 1e-6"
+FEW_STEPS = "--model mlp --epochs 1 --batch 128 --workers 1 --checkpoint 1e-6"  # there are eighteen trainings
 COMMANDS = {
     "prune": f"prune digits --limit 240 --keep 0.6 --seeds 2 --veto 1 --proof-seeds 2 {SMALL}",
     "observe": f"observe digits --limit 240 --seeds 3 --want dynamics --want embeddings {SMALL}",
     "check": f"check digits --limit 240 {SMALL}",
     "relabel": "relabel digits --limit 600 --prior random --dim 8",
-    "plan": f"plan digits --limit 400 --pilot --pilot-size 200 --pilot-seeds 2 {SMALL}",
+    "plan": f"plan digits --limit 400 --pilot --pilot-size 200 --pilot-seeds 2 {FEW_STEPS}",
 }
 UNSEEN = {"lock", "todo.json"}
 SECONDS = {"costs.json", "report.html"}  # hold seconds, or show them; so does plan.json in part

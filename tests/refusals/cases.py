@@ -61,6 +61,7 @@ CASES = [
         "wn.score('margin', wn.observe((np.eye(4), [['a', 'b'], [], ['b'], ['a']]), 'mlp', wn.Recipe(epochs=1)))",
     ),
     ("an unreadable image", "(s := wn.open('photos')).fetch(s.ids)"),
+    ("images larger than any memory", "wn.open('digits', size=10**6)"),
     ("images of different sizes", "(s := wn.open('sizes')).fetch(s.ids)"),
     ("a damaged parquet file", "wn.open('broken.parquet')"),
     ("an unknown id", "src.fetch(['no such id'])"),

@@ -183,7 +183,7 @@ REFUSALS = (
     Refusal("tuple of three", lambda _: wn_open((EYE, EYE, EYE)), "must be (X, y) if it is a tuple; got 3 items"),
     Refusal("unknown task", lambda _: wn_open(EYE, task="clustering"), "unknown task of wn.open 'clustering'"),
     Refusal("unknown way with unreadable files", lambda _: wn_open(EYE, unreadable="drop"), "known: refuse, skip"),
-    Refusal("size below one", lambda _: wn_open(EYE, size=0), "size of wn.open must be a whole number of at least 1"),
+    Refusal("size below one", lambda _: wn_open(EYE, size=0), "size of wn.open must be a whole number from 1 to 4096"),
     Refusal("size of a table", lambda _: wn_open(EYE, size=8), "size of wn.open is for images only"),
     Refusal("split that is no word", lambda _: wn_open(EYE, split=3), "split of wn.open must be a string; got 3"),
     Refusal("split of arrays", lambda _: wn_open(EYE, split="test"), "it is not divided into splits"),

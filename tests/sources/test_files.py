@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 from winnow.core.errors import DataError, NotFoundError
-from winnow.sources import batch_pickles, image_folder, memory, row_groups
+from winnow.sources import batch_pickles, image_folder, memory, row_groups, splits
 from winnow.sources import encoded_images as encoded
 from winnow.sources.open import open as wn_open
 
@@ -334,3 +334,19 @@ def test_a_file_changed_after_opening_is_noticed(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.eye(4))
     with pytest.raises(DataError, match="changed or removed after it was opened"):
         source.read(np.array([0]))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.png", "a.parquet", "a.tar"])
+def test_hidden_folders_are_not_looked_into(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".venv" / "deep").mkdir(parents=True)
+    (tmp_path / ".venv" / "deep" / name).write_bytes(b"x")
+    with pytest.raises(DataError, match="holds nothing winnow reads"):
+        wn_open(tmp_path)
+
+
+def test_a_folder_of_very_many_folders_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+    monkeypatch.setattr(splits, "FOLDERS", 4)
+    with pytest.raises(DataError, match="has more than 4 folders below it; open the one that holds the data"):
+        wn_open(tmp_path)

@@ -28,6 +28,7 @@ from .seals import ContentSeal, FileStamps, array_seal
 __all__ = ["OpenRequest", "Held", "Pieces", "assemble"]
 
 BLOCK = 4096  # rows hashed at a time
+LARGEST_SIDE = 4096  # pixels; a few thousand larger images would fill any memory
 UNSTATED = ("name", "classes", "class_names", "unreadable", "trust_names")  # options that decide no id
 
 
@@ -61,7 +62,7 @@ class OpenRequest:
         checks.choice("unreadable", owner, self.unreadable, ("refuse", "skip"))
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
         if self.size is not None:
-            checks.integer("size", owner, self.size, low=1)
+            checks.integer("size", owner, self.size, low=1, high=LARGEST_SIDE)
         for word in ("split", "name"):
             value = getattr(self, word)
             if value is not None and (not isinstance(value, str) or not value):

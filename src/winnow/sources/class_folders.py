@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -11,16 +10,14 @@ from typing import NamedTuple
 from ..core.errors import DataError
 from .assembly import OpenRequest
 from .memory import stamp_of
-from .splits import choose, split_named, without_splits
+from .splits import choose, split_named, walked, without_splits
 
 __all__ = ["FoundFile", "files_digest", "folder_labels", "holds", "listed", "split_folder"]
 
 
 def holds(path: Path, endings: tuple[str, ...]) -> bool:
     """Whether there is a file with one of these endings anywhere below."""
-    return any(
-        name.lower().endswith(endings) and not name.startswith(".") for _, _, names in os.walk(path) for name in names
-    )
+    return any(name.lower().endswith(endings) for _, names in walked(path) for name in names)
 
 
 def split_folder(path: Path, endings: tuple[str, ...], asked: OpenRequest, owner: str) -> tuple[Path, str | None]:
@@ -45,11 +42,8 @@ class FoundFile(NamedTuple):
 def listed(root: Path, endings: tuple[str, ...]) -> tuple[list[FoundFile], int]:
     """List files with these endings below `root`, sorted by posix path, and count the others."""
     found, other = [], 0
-    for folder, subfolders, names in os.walk(root):
-        subfolders[:] = [item for item in subfolders if not item.startswith(".")]
+    for folder, names in walked(root):
         for name in names:
-            if name.startswith("."):
-                continue
             if name.lower().endswith(endings):
                 file = Path(folder, name)
                 if not file.is_file():

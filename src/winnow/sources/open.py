@@ -104,7 +104,7 @@ def open(  # the name is the public promise
     split
         Which part to open if there are several; the training data if not given.
     size
-        Height and width to which images are resized.
+        Height and width to which images are resized, at most 4096.
     classes
         Class names that define the numbering of the labels, so that a test set matches the training set.
     columns

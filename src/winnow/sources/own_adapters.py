@@ -5,7 +5,7 @@ Each is registered with how it recognises what it opens, and adapters are asked 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from . import cifar, hf, idx, image_folder, npy, npz, parquet, table_file, text_
 from .arrays import open_arrays
 from .assembly import OpenRequest
 from .frames import is_frame, open_frame
+from .splits import walked
 from .stream_cache import is_stream, open_stream
 from .texts import are_texts, open_texts
 from .torch_dataset import is_map_style, open_torch
@@ -29,9 +30,11 @@ def _holds(endings: tuple[str, ...], deep: bool = True) -> Callable[[Path], bool
     """Whether a folder holds a file with one of these endings."""
 
     def found(path: Path) -> bool:
-        items = path.rglob("*") if deep else path.iterdir()
-        names = (item.name for item in items if not item.name.startswith(".") and item.name != SIDE_FILE)
-        return any(name.lower().endswith(endings) for name in names)
+        if deep:
+            names: Iterable[str] = (name for _, some in walked(path) for name in some)
+        else:
+            names = (item.name for item in path.iterdir() if not item.name.startswith("."))
+        return any(name.lower().endswith(endings) and name != SIDE_FILE for name in names)
 
     return found
 

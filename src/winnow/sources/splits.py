@@ -7,13 +7,14 @@ without splits is all training data. If `test` is requested and only a validatio
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..core.errors import DataError, NotFoundError
 
-__all__ = ["choose", "shards_of_split", "split_files", "split_named", "without_splits"]
+__all__ = ["choose", "shards_of_split", "split_files", "split_named", "walked", "without_splits"]
 
 _WORDS = {
     "train": "train",
@@ -26,6 +27,7 @@ _WORDS = {
     "val": "validation",
     "dev": "validation",
 }
+FOLDERS = 200_000  # below a folder that is opened
 _FIRST_WORD = re.compile(r"[a-zA-Z0-9]+")
 
 
@@ -53,6 +55,26 @@ def choose(available: Iterable[str], asked: str | None, owner: str) -> str:
     raise NotFoundError(f"{owner} has no split {wanted!r}; it has {', '.join(map(repr, sorted(known)))}.")
 
 
+def walked(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """Each folder at or below a path, with the names of its files; hidden ones, such as `.git`, are left out.
+
+    Parameters
+    ----------
+    root
+        Where to begin.
+
+    Raises
+    ------
+    DataError
+        If there are so many folders that it cannot be data: a home or a whole disk would be read for minutes.
+    """
+    for count, (folder, subfolders, names) in enumerate(os.walk(root)):
+        if count == FOLDERS:
+            raise DataError(f"{root} has more than {FOLDERS:,} folders below it; open the one that holds the data.")
+        subfolders[:] = [item for item in subfolders if not item.startswith(".")]
+        yield folder, [name for name in names if not name.startswith(".")]
+
+
 def split_files(path: Path, endings: tuple[str, ...], asked: str | None, owner: str) -> tuple[list[str], str | None]:
     """Return the shards to read, in the order of their names, and their split.
 
@@ -72,8 +94,9 @@ def split_files(path: Path, endings: tuple[str, ...], asked: str | None, owner: 
         return [str(path.resolve())], None
     found = sorted(
         item
-        for item in path.rglob("*")
-        if item.suffix.lower() in endings and not item.name.startswith((".", "_")) and item.is_file()
+        for folder, names in walked(path)
+        for name in names
+        if (item := Path(folder, name)).suffix.lower() in endings and not name.startswith("_") and item.is_file()
     )
     return shards_of_split({str(item.relative_to(path)): str(item.resolve()) for item in found}, asked, owner)
 

@@ -29,7 +29,8 @@ ENDINGS = (".txt",)
 
 def has_texts(path: Path) -> bool:
     """Whether there is a text file in a folder below; texts beside other data, such as a README, do not count."""
-    return any(item.is_dir() and holds(item, ENDINGS) for item in path.iterdir())
+    folders = (item for item in path.iterdir() if item.is_dir() and not item.name.startswith("."))
+    return any(holds(item, ENDINGS) for item in folders)
 
 
 def open_text_folder(path: Path, asked: OpenRequest) -> Source:
