@@ -34,6 +34,7 @@ from ..core.progress import track
 from ..signals.neighbours import nearest, neighbour_blocks
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
+from .pair_search import PairSearch
 from .table_match import CLOSE, chance_agreements, standard_rows, widest_gap
 from .text_match import copy_probability
 
@@ -186,21 +187,20 @@ def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float
 def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
     k = min(TYPICAL, len(source) - 1)
     limit = RATIO_ROWS if verify else RATIO_POINTS
-    blocks, recall = neighbour_blocks(rows, k, ids=source.ids, seed=seed, closer=limit)
-    typical, spread = (np.empty(len(source), dtype=np.float32) for _ in range(2))
+    search = PairSearch(rows, source.ids.tobytes(), seed, verify)
+    blocks, recall = neighbour_blocks(rows, k, ids=source.ids, seed=seed, closer=limit, skip=search.done)
     # all columns within CLOSE is a distance of at most so much, which leaves few to look at
-    reach = CLOSE * float(np.sqrt(rows.shape[1]))
-    kept = [np.zeros((0, 2), dtype=np.int64)]
+    reach, some = CLOSE * float(np.sqrt(rows.shape[1])), min(CANDIDATES, k)
     for where, positions, distances in blocks:
-        typical[where], spread[where] = distances[:, -1], _log_spread(distances)
-        some = min(CANDIDATES, k)
         both = np.stack([np.repeat(where, some), positions[:, :some].ravel()], axis=1)
         # most candidates are no copies; they are left out here, so that memory does not grow with all of them
         most = reach if verify else limit * distances[:, -1:]
         both = both[(distances[:, :some] <= 1.01 * most + 1e-9).ravel()]
-        kept.append(both[widest_gap(rows, both) <= CLOSE] if verify else both)
+        near = both[widest_gap(rows, both) <= CLOSE] if verify else both
+        search.add(where, distances[:, -1], _log_spread(distances), near)
+    typical, spread = search.typical, search.spread
     m = _dimension(spread, k)
-    pairs = _each_once(np.concatenate(kept), len(source))
+    pairs = _each_once(search.pairs, len(source))
     left, right = pairs.T
     distance = np.empty(len(pairs))
     for start in range(0, len(pairs), 65_536):
@@ -235,7 +235,7 @@ def _log_spread(distances: NDArray[np.float32]) -> NDArray[np.float64]:
     return out
 
 
-def _dimension(spread: NDArray[np.float64], k: int) -> float:
+def _dimension(spread: NDArray[np.floating], k: int) -> float:
     """The dimension in which the rows are spread, from the distances of their k neighbours."""
     known = spread[~np.isnan(spread)]
     if not known.size:

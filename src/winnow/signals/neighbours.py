@@ -115,7 +115,13 @@ def nearest(
 
 
 def neighbour_blocks(
-    points: ArrayLike, k: int, *, ids: ArrayLike | None = None, seed: int = 0, closer: float | None = None
+    points: ArrayLike,
+    k: int,
+    *,
+    ids: ArrayLike | None = None,
+    seed: int = 0,
+    closer: float | None = None,
+    skip: int = 0,
 ) -> tuple[Iterator[Block], float]:
     """Find the k nearest other rows of each row, block by block, for whoever needs little of each.
 
@@ -123,6 +129,8 @@ def neighbour_blocks(
     ----------
     points, k, ids, seed, closer
         As in `nearest`.
+    skip
+        Blocks at the beginning that are left out, because they are known already.
 
     Returns
     -------
@@ -130,7 +138,7 @@ def neighbour_blocks(
         Blocks of positions, their neighbours and their distances, in any order; and the recall.
     """
     index, count = _prepared(points, k, ids, seed, EXACT, RECALL, closer, True)
-    return (_blocks(index, count, None) if count else iter(())), index.bound
+    return (_blocks(index, count, None, skip) if count else iter(())), index.bound
 
 
 def _prepared(
@@ -159,12 +167,13 @@ def _prepared(
     return index, count
 
 
-def _blocks(index: EmbeddingIndex, count: int, asked: NDArray[Any] | None) -> Iterator[Block]:
+def _blocks(index: EmbeddingIndex, count: int, asked: NDArray[Any] | None, skip: int = 0) -> Iterator[Block]:
     """Search the rows, those of a cell together, or other queries as they come."""
     with task("neighbours", index.size if asked is None else len(asked)) as advance:
-        for places, rows in index.blocks() if asked is None else _queries(index, asked):
-            found, apart = index.search(rows, count, places if asked is None else None)
-            yield (index.positions(places) if asked is None else places), index.positions(found), apart
+        for number, (places, rows) in enumerate(index.blocks() if asked is None else _queries(index, asked)):
+            if number >= skip:
+                found, apart = index.search(rows, count, places if asked is None else None)
+                yield (index.positions(places) if asked is None else places), index.positions(found), apart
             advance(len(rows))
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.frozen_arrays import let_go
-from ..core.jit import compiled
 from ..core.scratch_rows import scratch_rows
+from .cell_search import nearest_cells, put_rows, search_cells
 
 __all__ = ["RowCells", "rows_to_draw"]
 
@@ -83,7 +83,7 @@ class RowCells:
         written = np.zeros(self.count, dtype=np.int64)
         for number, start in enumerate(range(0, size, BLOCK)):
             rows = part(slice(start, start + BLOCK))
-            _put(rows, own[start : start + len(rows)], self._starts, written, self._values)
+            put_rows(rows, own[start : start + len(rows)], self._starts, written, self._values)
             self._rest(number)
 
     def blocks(self) -> Iterator[tuple[Whole, Rows]]:
@@ -111,7 +111,7 @@ class RowCells:
         """The nearest cells of each row, in no order."""
         found = np.empty((len(rows), probes), dtype=np.int64)
         centres = (self._groups, self._group_starts, self._centres, _groups_for(probes, self._group_starts.size - 1))
-        _side_by_side(lambda part: _nearest_cells(rows[part], *centres, found[part]), len(rows), BLOCK)
+        _side_by_side(lambda part: nearest_cells(rows[part], *centres, found[part]), len(rows), BLOCK)
         return found
 
     def search(self, rows: Rows, k: int, own: Whole | None, probes: int) -> tuple[Whole, Rows]:
@@ -138,7 +138,7 @@ class RowCells:
             args = (self._starts, self._values, self._members, self._most)
 
             def work(part: slice, at: slice = some, cells: Whole = cells) -> None:
-                _search(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
+                search_cells(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
 
             _side_by_side(work, len(cells), step)
         return found, np.sqrt(apart)
@@ -207,105 +207,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         faiss.omp_set_num_threads(threads)
-
-
-@compiled
-def _put(rows: Rows, own: Any, starts: Whole, written: Whole, values: Rows) -> None:
-    """Write rows to the places of their cells, one column after the other; `written` says how many are there."""
-    width = rows.shape[1]
-    for row in range(rows.shape[0]):
-        cell = own[row]
-        count = starts[cell + 1] - starts[cell]
-        place = starts[cell] * width + written[cell]
-        written[cell] += 1
-        for column in range(width):
-            values[place + column * count] = rows[row, column]
-
-
-@compiled
-def _scan(row: Rows, values: Rows, gaps: Rows) -> None:
-    """Squared distances of a row to others, which are given column by column."""
-    count = gaps.size
-    for place in range(count):
-        gaps[place] = 0.0
-    for column in range(row.size):
-        value, line = row[column], values[column * count : (column + 1) * count]
-        for place in range(count):
-            gap = line[place] - value
-            gaps[place] += gap * gap
-
-
-@compiled
-def _keep(gaps: Rows, names: Any, own: int, found: Whole, apart: Rows) -> None:
-    """Put those that are near enough among those found so far: by distance, then by name."""
-    k = found.size
-    worst = apart[k - 1]
-    for place in range(gaps.size):
-        gap = gaps[place]
-        if gap > worst:
-            continue
-        name = names[place]
-        if name == own or (gap == worst and name > found[k - 1] >= 0):
-            continue
-        slot = k - 1
-        while slot > 0 and (apart[slot - 1] > gap or (apart[slot - 1] == gap and found[slot - 1] > name)):
-            apart[slot], found[slot] = apart[slot - 1], found[slot - 1]
-            slot -= 1
-        apart[slot], found[slot] = gap, name
-        worst = apart[k - 1]
-
-
-@compiled
-def _nearest_cells(rows: Rows, groups: Rows, starts: Whole, centres: Rows, some: int, found: Whole) -> None:
-    """The nearest cells of each row in the nearest groups; -1 where these have fewer."""
-    width, probes, every = rows.shape[1], found.shape[1], starts[-1]
-    if probes == every:
-        for row in range(rows.shape[0]):
-            found[row] = np.arange(every)
-        return
-    names = np.arange(max(every, starts.size))
-    far_groups, nearest_groups = np.empty(starts.size - 1, dtype=np.float32), np.empty(some, dtype=np.int64)
-    far, order = np.empty(every, dtype=np.float32), np.empty(every, dtype=np.int64)
-    gaps = np.empty(max(some, probes), dtype=np.float32)
-    for row in range(rows.shape[0]):
-        _scan(rows[row], groups, far_groups)
-        gaps[:some], nearest_groups[:] = np.inf, -1
-        _keep(far_groups, names, -1, nearest_groups, gaps[:some])
-        filled = 0
-        for group in nearest_groups:
-            start, stop = starts[group], starts[group + 1]
-            count = stop - start
-            _scan(rows[row], centres[start * width : stop * width], far[filled : filled + count])
-            order[filled : filled + count] = names[start:stop]
-            filled += count
-        if probes <= 64:
-            gaps[:probes], found[row] = np.inf, -1
-            _keep(far[:filled], order[:filled], -1, found[row], gaps[:probes])
-        else:
-            found[row] = -1
-            found[row, : min(probes, filled)] = order[:filled][np.argsort(far[:filled])[:probes]]
-
-
-@compiled
-def _search(
-    rows: Rows,
-    own: Whole,
-    cells: Whole,
-    starts: Whole,
-    values: Rows,
-    members: Any,
-    most: int,
-    found: Whole,
-    apart: Rows,
-) -> None:
-    """The nearest rows in the given cells of each row."""
-    width = rows.shape[1]
-    gaps = np.empty(most, dtype=np.float32)
-    found[:], apart[:] = -1, np.inf
-    for row in range(rows.shape[0]):
-        for cell in cells[row]:
-            if cell < 0:
-                continue
-            start, stop = starts[cell], starts[cell + 1]
-            _scan(rows[row], values[start * width : stop * width], gaps[: stop - start])
-            _keep(gaps[: stop - start], members[start:stop], own[row], found[row], apart[row])

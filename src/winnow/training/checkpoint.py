@@ -26,7 +26,7 @@ from ..core.files import Pieces, fingerprint, plain, written_files
 from ..core.unfinished import Piece, next_piece
 from .module_state import give_module, give_optimizer, held_by, remembered_by
 
-__all__ = ["Checkpoint", "Moment", "Resumable"]
+__all__ = ["Checkpoint", "Moment", "Resumable", "keep_state", "state_of"]
 
 MINUTE = 60.0
 NUMBERS = (bool, int, float, str, type(None))
@@ -100,13 +100,8 @@ class Checkpoint:
 
     def found(self) -> Moment:
         """Put everything back as an earlier process left it, and return where the training is."""
-        if self._piece is None or not self._piece.file.is_file():
-            return Moment()
-        try:
-            state = State.load(self._piece.file)
-            if state.about["key"] != self._piece.step.key or state.about["check"] != _check(state):
-                return Moment()
-        except (StoreError, KeyError):
+        state = None if self._piece is None else state_of(self._piece)
+        if state is None:
             return Moment()
         give_module(self._model, state.within("model"))
         give_optimizer(self._optimizer, self._names, state.within("optimizer"))
@@ -117,7 +112,6 @@ class Checkpoint:
         devices = state.within("cuda")
         if devices and len(devices) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all([devices[str(k)] for k in range(len(devices))])
-        self._piece.step.earlier = max(self._piece.step.earlier, float(state.about["spent"]))
         return Moment(**state.about["moment"])
 
     def due(self) -> bool:
@@ -143,11 +137,29 @@ class Checkpoint:
                     tensors[f"beside-{place}.{name}"] = torch.from_numpy(np.ascontiguousarray(value))
                 else:
                     words[-1][name] = plain(value)
-        step = self._piece.step
-        about = {"key": step.key, "spent": step.spent, "moment": asdict(moment), "beside": words}
-        with written_files():  # not a file of the step
-            State(tensors, {**about, "check": _check(State(tensors, about))}).save(self._piece.file)
+        keep_state(self._piece, tensors, {"moment": asdict(moment), "beside": words})
         self._last = time.monotonic()
+
+
+def keep_state(piece: Piece, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]) -> None:
+    """Write how far a piece of work is, in place of what was written before."""
+    marked = {**about, "key": piece.step.key, "spent": piece.step.spent}
+    with written_files():  # not a file of the step
+        State(tensors, {**marked, "check": _check(State(tensors, marked))}).save(piece.file)
+
+
+def state_of(piece: Piece) -> State | None:
+    """Return how far an earlier process came with a piece of work; None if it is damaged or of another step."""
+    if not piece.file.is_file():
+        return None
+    try:
+        state = State.load(piece.file)
+        if state.about["key"] != piece.step.key or state.about["check"] != _check(state):
+            return None
+        piece.step.earlier = max(piece.step.earlier, float(state.about["spent"]))
+    except (StoreError, KeyError):
+        return None
+    return state
 
 
 def _check(state: State) -> str:
