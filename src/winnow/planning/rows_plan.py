@@ -32,7 +32,8 @@ KEPT = 64  # bytes per kept row at the peak: ids, weights and their checked copi
 SHARE = 0.1  # kept
 # CPU seconds per row on one core, as measured by benchmarks/scale.py and benchmarks/recording.py
 OPENED, EMBEDDED, LOGGED, SCORING, CHOSEN = 1.3e-6, 1.1e-6, 4.2e-7, 3.7e-7, 9.2e-8
-NEAR, NEAR_GROWS = 6.9e-5, 0.33  # at 10^6 rows; per row it grows with this power of the rows, from 10^5 to 10^6
+NEAR, NEAR_GROWS = 2.7e-5, 0.25  # at 10^6 rows; per row it grows with this power of the rows, as the nearest cells do
+NEAR_HELD = 200  # bytes per row: what the search holds beside the rows, which are in files
 
 
 def _rows(name: str, owner: str, value: Any) -> int:
@@ -163,7 +164,7 @@ def _steps(n: int, d: int, k: int, pace: float | None, workers: int) -> Iterator
     memory = BASE / 2 + FLAGS * n + KEPT * SHARE * n + table
     yield StepNeeds("select", n * CHOSEN / 3600, memory, SHARE * n * 16, 6 * n * SCORED)  # one process
     near = n / 3600 * NEAR * numbers * (n / 1e6) ** NEAR_GROWS
-    yield StepNeeds("near-duplicates", near, BASE + 3 * n * raw, n * 8, n * raw)  # one process
+    yield StepNeeds("near-duplicates", near, BASE + NEAR_HELD * n, 2 * n * raw, 3 * n * raw)  # one process
     yield StepNeeds("export", SHARE * hours * OPENED * numbers, BASE, SHARE * n * raw, 2 * SHARE * n * raw)
 
 
@@ -175,7 +176,7 @@ def _remarks(n: int, k: int, pace: float | None) -> Iterator[str]:
     if pace is None:
         yield "embed: rows are their own embeddings; give the pace of your network for the real one."
     yield "select: one process reads the file of scores about six times; steps before it are split over the workers."
-    yield "near-duplicates: one process, which holds all rows; search parts of the data apart if they do not fit."
+    yield "near-duplicates: one process, with the rows in files of the temporary folder; a run keeps what was found."
     least = math.ceil(n * SHARE)
     gone = [name for name, count in (("kcenter, herding, medoids", n * least), ("graph, facility_location", n * n))
             if count > MOST]  # fmt: skip
