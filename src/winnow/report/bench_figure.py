@@ -90,7 +90,7 @@ def _ends(shown: Sequence[MethodPair]) -> tuple[float, float]:
     if not rows:
         return -1.0, 1.0
     usual = ROOM * float(np.median(np.abs([100 * row.gap for row in rows])))
-    high = max(*tops, 0.0) if len(tops) > 1 else max(tops[0], 0.0)
+    high = max([*tops, 0.0])
     low = max(min(bottoms), -max(usual, high))
     edge = 0.05 * max(high - low, 0.1)
     return min(low, 0.0) - edge, high + edge
