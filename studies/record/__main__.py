@@ -52,7 +52,8 @@ def main() -> None:
     out = asked.out / asked.part
     if asked.part == "bridge":
         with shown():
-            publish_bridge(bridge_told(out, asked.seeds), asked.seeds, asked.publish or out)
+            folder = asked.publish or out
+            bridge_told(out, asked.seeds, at_row=lambda lines: publish_bridge(lines, asked.seeds, folder))
         return
     with shown():
         if asked.part == "methods":

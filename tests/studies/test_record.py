@@ -108,7 +108,9 @@ def test_each_row_of_the_bridge_changes_one_thing_and_the_last_is_the_other_stud
 
 def test_bridge_runs_and_goes_on(tmp_path, mnist):
     rows = {"first": bridge.Step(100, (1, 1), 1, 32), "second": bridge.Step(60, (1, 1), 1, 32)}
-    lines = bridge.bridge_told(tmp_path, 2, rows, "mnist")
+    seen = []
+    lines = bridge.bridge_told(tmp_path, 2, rows, "mnist", seen.append)
+    assert [table[2].endswith("not run |") for table in seen] == [True, False]
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| first", "| second"]
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("evaluate-*/study/trainings/**/seed*")}
     assert before
