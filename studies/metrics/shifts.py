@@ -17,13 +17,14 @@ import winnow as wn
 from winnow.artefacts.intervals import difference
 from winnow.core import seeds
 
-from ..comparing import claimed, signed, unchanged
+from ..comparing import signed, unchanged
 from ..parts import Asked, Part, interval
 from .trials import CHANCE, FULL, Cell, described, observed, retrained, sizes_of, values
 
 Floats = NDArray[np.float64]
 KEPT = (0.8, 0.5)
 CLEAN = "clean"
+SIDES = {"hard": "hardest", "easy": "easiest"}
 CORRUPTIONS: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "noise": lambda x, rng: x + rng.normal(0, 0.2, x.shape),
     "blur": lambda x, rng: ndimage.gaussian_filter(x, (0, 0, 1.2, 1.2)),
@@ -60,7 +61,7 @@ def named(asked: Asked, arm: str) -> str:
     for share in KEPT:
         if arm == of_chance(asked, share):
             return f"random, {share:.0%}"
-    return "everything" if arm == FULL else f"{arm.split()[0]}est, {float(arm.split()[1]):.0%}"
+    return "everything" if arm == FULL else f"{SIDES[arm.split()[0]]}, {float(arm.split()[1]):.0%}"
 
 
 def tests_of(asked: Asked) -> dict[str, wn.Source]:
@@ -84,7 +85,7 @@ def cell(asked: Asked, repeat: int) -> dict[str, dict[str, float]]:
     subsets = {
         f"{side} {share:g}": wn.select("rank", scores, keep=share, balance=None, policy=side)
         for share in KEPT
-        for side in ("hard", "easy")
+        for side in SIDES
     }
     return retrained(asked, "shifts", subsets, repeat, test=tests_of(asked))
 
@@ -101,7 +102,7 @@ def verdict(asked: Asked, found: Sequence[Cell]) -> list[str]:
     ]
     for share in KEPT:
         chance = of_chance(asked, share)
-        for side in ("hard", "easy"):
+        for side in SIDES:
             arm = f"{side} {share:g}"
             own = difference(values(found, arm, CLEAN), values(found, chance, CLEAN))
             moved = difference(shifted(found, arm), shifted(found, chance))
@@ -109,8 +110,7 @@ def verdict(asked: Asked, found: Sequence[Cell]) -> list[str]:
                 shifted(found, arm) - shifted(found, chance), values(found, arm, CLEAN) - values(found, chance, CLEAN)
             )
             lines.append(
-                f"{share:.0%} kept, the {side}est, against random: clean {signed(own)}, corrupted {signed(moved)} "
-                f"({claimed(moved)} that it is better); corrupted less clean {signed(extra)}: that the shift adds no "
-                f"loss is {unchanged(extra)}."
+                f"{share:.0%} kept, the {SIDES[side]}, against random: clean {signed(own)}, corrupted {signed(moved)}; "
+                f"corrupted less clean {signed(extra)}. That the shift adds no loss: {unchanged(extra)}."
             )
     return lines

@@ -12,7 +12,7 @@ from winnow.core.progress import shown
 
 from ..running import run
 
-PARTS = ("properties", "claim", "methods", "budgets", "schedule", "labels", "distances")
+PARTS = ("properties", "claim", "methods", "budgets", "schedule", "labels", "distances", "architectures", "renewal")
 
 
 def main() -> None:

@@ -25,10 +25,12 @@ import winnow as wn
 from winnow.artefacts.training_state import State
 from winnow.core import run as store
 from winnow.core import seeds
+from winnow.methods.relabel.student import student
 
 from ..shelf import Shelf
 from . import priors
 
+CONVOLUTIONS = "four convolutions"
 PLAIN, SWITCHED, STAGE_1 = "plain", "accelerated", "stage 1 only"
 OWN, SHUFFLED = "own initial weights", "shuffled"
 PRIORS = {
@@ -63,6 +65,14 @@ class Sizes:
     dim: int = 128
     probe_epochs: int = 100
     probe_rate: float = 3e-3
+    student: str = CONVOLUTIONS
+
+    def settings(self) -> dict[str, Any]:
+        """What decides a result; the usual student is left out, so that results kept before there was another count."""
+        every = asdict(self)
+        if self.student == CONVOLUTIONS:
+            del every["student"]
+        return every
 
     def planned(self, steps: int) -> Sizes:
         """The same for another length, probed at its end alone."""
@@ -96,13 +106,13 @@ class Arm:
 
 def curve(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Mapping[str, Any]:
     """Steps, seconds and probe accuracy at each stop, the switch, and the seconds that making the targets took."""
-    settings = {"data": data, "sizes": asdict(sizes), "repeat": repeat, "arm": asdict(arm), "side": priors.SIDE}
+    settings = {"data": data, "sizes": sizes.settings(), "repeat": repeat, "arm": asdict(arm), "side": priors.SIDE}
     return shelf.keep("curves", settings, lambda _: trained(shelf, data, sizes, repeat, arm))
 
 
 def untrained(shelf: Shelf, data: str, sizes: Sizes, repeat: int) -> float:
     """Accuracy of a probe on the student's initial weights."""
-    settings = {"data": data, "sizes": asdict(replace(sizes, steps=0, stops=())), "repeat": repeat}
+    settings = {"data": data, "sizes": replace(sizes, steps=0, stops=()).settings(), "repeat": repeat}
     return shelf.keep("untrained", settings, lambda _: read(data, sizes, repeat, beginner(data, sizes, repeat)))
 
 
@@ -146,7 +156,7 @@ def trained(shelf: Shelf, data: str, sizes: Sizes, repeat: int, arm: Arm) -> Map
         images,
         made,
         recipe(sizes),
-        backbone=network(images.shape, sizes),
+        backbone=network(images.shape, sizes) if sizes.student == CONVOLUTIONS else sizes.student,
         steps=sizes.steps,
         switch=arm.switch,
         seed=own_seed(data, repeat),
@@ -205,7 +215,12 @@ def asked_of(module: nn.Module, where: Path, data: str, sizes: Sizes, repeat: in
 
 def prior_read(shelf: Shelf, data: str, sizes: Sizes, prior: str) -> float:
     """Accuracy of a probe on the prior itself, with the images of the first seed."""
-    settings = {"data": data, "sizes": asdict(replace(sizes, steps=0, stops=())), "prior": prior, "side": priors.SIDE}
+    settings = {
+        "data": data,
+        "sizes": replace(sizes, steps=0, stops=()).settings(),
+        "prior": prior,
+        "side": priors.SIDE,
+    }
 
     def ask(_: int) -> float:
         module = loaded(prior, data, sizes, 0)
@@ -251,6 +266,8 @@ def network(shape: tuple[int, ...], sizes: Sizes) -> nn.Module:
 def beginner(data: str, sizes: Sizes, repeat: int) -> nn.Module:
     """The student with the initial weights that it has in every arm of a seed."""
     images, _ = drawn(data, sizes, repeat)
+    if sizes.student != CONVOLUTIONS:
+        return student(sizes.student, images.shape, own_seed(data, repeat))[0].eval()
     return wn.models.build(network(images.shape, sizes), classes=1, seed=own_seed(data, repeat)).eval()
 
 
@@ -267,7 +284,10 @@ def own_seed(data: str, repeat: int) -> int:
 def folder(shelf: Shelf, data: str, sizes: Sizes, repeat: int, what: Arm | str) -> Path:
     """Where something of a seed is kept, named by all that decides it."""
     about = asdict(what) if isinstance(what, Arm) else {"prior": what, "side": priors.SIDE}
-    named = asdict(sizes) if isinstance(what, Arm) else {"images": sizes.images, "dim": sizes.dim, "width": sizes.width}
+    named = sizes.settings()
+    if not isinstance(what, Arm):  # targets do not depend on how anything is trained
+        own = ("student",) if what == OWN else ()
+        named = {name: named[name] for name in ("images", "dim", "width", *own) if name in named}
     word = what.prior if isinstance(what, Arm) else what
     return (
         shelf.folder

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from studies.parts import Asked
-from studies.rela import budgets, methods, priors, readings, schedule, trainings
+from studies.rela import architectures, budgets, methods, priors, readings, renewal, schedule, trainings
 from studies.rela.trainings import OWN, Arm, Sizes
 from studies.shelf import Shelf
 
@@ -16,7 +16,7 @@ SMALL = Sizes(images=48, test=40, steps=6, stops=(3, 6), batch=16, width=2, dim=
 @pytest.fixture
 def asked(mnist, tmp_path, monkeypatch):
     trainings.drawn.cache_clear()
-    for part in (methods, budgets, schedule):
+    for part in (methods, budgets, schedule, architectures, renewal):
         monkeypatch.setattr(part, "QUICK", SMALL)
     yield lambda name: Asked(
         Shelf(tmp_path / "run" / name, f"rela {name}"), tmp_path / "run" / name, ("mnist",), 2, True
@@ -224,3 +224,47 @@ def test_schedule_says_when_the_switch_loses():
     said = schedule.verdict(found, (OWN,))
     assert "better by its interval" in said[1]
     assert "not contradicted. Every fixed share is worse" in said[2]
+
+
+def test_other_students_learn_from_the_same_targets(asked, monkeypatch):
+    part = architectures.run(asked("architectures"))
+    assert [line.split(" | ")[0].strip("| ") for line in part.table[2:]] == list(architectures.STUDENTS.values())
+    assert len(part.verdict) == 1 + len(architectures.STUDENTS)
+    monkeypatch.setattr(trainings, "trained", None)  # nothing may be trained again
+    assert architectures.run(asked("architectures")) == part
+
+
+def test_results_of_the_usual_student_are_found_under_the_name_they_had():
+    assert "student" not in Sizes().settings()
+    assert Sizes(student="mlp").settings() == {**Sizes().settings(), "student": "mlp"}
+
+
+def test_targets_made_once_are_stage_1_and_renewed_ones_are_not(asked, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(renewal, "read", lambda data, sizes, repeat, network: seen.setdefault("network", network))
+    fixed = renewal.trained("mnist", SMALL, 0, 0)
+    images, _ = trainings.drawn("mnist", SMALL, 0)
+    made = trainings.aims(asked("renewal").shelf, "mnist", SMALL, 0, OWN, False)[0]
+    whole = trainings.wn.relabel.accelerate(
+        None,
+        images,
+        made,
+        trainings.recipe(SMALL),
+        backbone=trainings.network(images.shape, SMALL),
+        steps=SMALL.steps,
+        switch=None,
+        seed=trainings.own_seed("mnist", 0),
+    )
+    for name, value in whole.backbone.state_dict().items():
+        torch.testing.assert_close(fixed.state_dict()[name], value, rtol=1e-4, atol=1e-5)
+    seen.clear()
+    renewed = renewal.trained("mnist", SMALL, 0, 1)
+    assert any(not torch.allclose(a, b) for a, b in zip(fixed.parameters(), renewed.parameters(), strict=True))
+
+
+def test_renewal_says_what_its_numbers_say():
+    found = [{"0": 40.0 + wobble, "2": 40.5, "1": 43.0 + wobble} for wobble in (-0.5, 0.0, 0.5)]
+    said = renewal.verdict(found, 160)
+    assert "not shown" in said[1]
+    assert said[2].startswith("renewed every epoch: +3.00")
+    assert "holds" in said[2]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ..artefacts import Signals, Source, Subset
+from ..artefacts import Scores, Signals, Source, Subset
 from ..artefacts.bench_record import LeftOut
 from ..core import registry
 from ..core.errors import WinnowError
@@ -68,8 +69,9 @@ def chosen_subsets(
     settings = {"command": "benchmark subsets", "keep": keep, "seed": work.asked.seed}
     with Run.opened(work.folder / f"subsets-{keep:g}", settings) as run:
         for entrant in track(found, f"choosing {keep:g}"):
+            scored = cache(partial(_scored, entrant, signals))  # all draws of a method share one scoring
             try:
-                made = [_subset(work, run, entrant, signals, keep, place) for place in range(len(work.numbers))]
+                made = [_subset(work, run, entrant, signals, scored, keep, place) for place in range(len(work.numbers))]
             except WinnowError as error:
                 failed.append(LeftOut(work.source.name, entrant.name, str(error)))
                 continue
@@ -79,7 +81,23 @@ def chosen_subsets(
     return subsets, costs, failed
 
 
-def _subset(work: Work, run: Run, entrant: Entrant, signals: Signals, keep: float, place: int) -> Subset:
+def _scored(entrant: Entrant, signals: Signals) -> Signals | Scores:
+    """What a method's selector is given: scores if it has a score, or the signals themselves."""
+    parts = entrant.parts
+    if parts is None or parts.score is None:
+        return signals
+    return score(parts.score, signals, **parts.score_parameters)
+
+
+def _subset(
+    work: Work,
+    run: Run,
+    entrant: Entrant,
+    signals: Signals,
+    scored: Callable[[], Signals | Scores],
+    keep: float,
+    place: int,
+) -> Subset:
     """One draw of a method; the same step of the run each time."""
     asked, name = work.asked, f"subset/{file_name(entrant.name)}/{place}"
     seed = draw_seed(asked.seed, place)
@@ -87,8 +105,7 @@ def _subset(work: Work, run: Run, entrant: Entrant, signals: Signals, keep: floa
     def make() -> Subset:
         if entrant.parts is None:
             return _automatic(work, signals, keep, seed, place)
-        parts = entrant.parts
-        given = signals if parts.score is None else score(parts.score, signals, **parts.score_parameters)
+        parts, given = entrant.parts, scored()
         beside = None if given is signals else signals
         return select(parts.selector, given, keep=keep, seed=seed, signals=beside, **parts.parameters)
 

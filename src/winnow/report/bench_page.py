@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from .. import __version__
 from ..artefacts.bench_record import BenchRecord, Standing
 from .bench_figure import ranking_figure
 from .html_report import filled, written
+from .method_pairs import MethodPair, method_pairs
 from .palette import DARK, LIGHT, css_variables
 from .svg import to_svg
 from .table_cells import cell, table
@@ -34,8 +36,8 @@ def write_bench(record: BenchRecord, path: str | Path) -> Path:
 
 def render_bench(record: BenchRecord) -> str:
     """The page as text."""
-    ranked = record.ranking()
-    figure = ranking_figure(ranked) if ranked else None
+    ranked, pairs = record.ranking(), method_pairs(record)
+    figure = ranking_figure(pairs) if pairs else None
     return filled(
         "bench.html",
         {
@@ -45,8 +47,8 @@ def render_bench(record: BenchRecord) -> str:
             "dark": Markup(css_variables(DARK)),
             "head": _head(ranked),
             "figure": None if figure is None else Markup(to_svg(figure, "Points over random, per method", "ranking")),
-            "ranking": table(RANKING, [_row(row) for row in ranked]),
-            "grid": _grid(record, ranked),
+            "ranking": table(RANKING, [_row(pair) for pair in pairs]),
+            "grid": _grid(record, pairs),
             "protocol": [_protocol(name, dict(value)) for name, value in record.protocol.items()],
             "left_out": record.left_out,
         },
@@ -55,7 +57,8 @@ def render_bench(record: BenchRecord) -> str:
 
 RANKING = (
     "method",
-    "over random, points",
+    "labels, points over random",
+    "soft targets, points over random",
     "over everything at the same steps",
     "cells",
     "above random",
@@ -78,35 +81,46 @@ def _head(ranked: tuple[Standing, ...]) -> str:
     return said
 
 
-def _row(row: Standing) -> list[dict[str, str]]:
-    ends = "" if math.isnan(row.high) else f"{_points(row.low)} to {_points(row.high)}"
-    kind = "" if not row.real else "better" if row.gap > 0 else "worse"
+def _row(pair: MethodPair) -> list[dict[str, str]]:
+    beside = [_points(row.everything_gap) for row in pair.both]
+    name = cell(pair.method, "free" if pair.free else "")
     return [
-        cell(row.name),
-        cell(_points(row.gap), ends, kind),
-        cell(_points(row.everything_gap)),
-        cell(str(row.cells)),
-        cell(str(row.above)),
-        cell(str(row.below)),
-        cell("free" if row.trainings == 0 else f"{row.trainings:.2g}" if not math.isnan(row.trainings) else ""),
+        name,
+        cell("0", "the comparison") if pair.method == "random" and pair.labels is None else _standing(pair.labels),
+        _standing(pair.soft),
+        cell(beside[0] or "0", f"soft {beside[-1]}" if pair.labels is not None and pair.soft is not None else ""),
+        cell(str(sum(row.cells for row in pair.both))),
+        cell(str(sum(row.above for row in pair.both))),
+        cell(str(sum(row.below for row in pair.both))),
+        cell(pair.cost),
     ]
 
 
-def _grid(record: BenchRecord, ranked: tuple[Standing, ...]) -> dict[str, Any]:
-    """Points over random in every cell, in the order of the ranking."""
+def _standing(row: Standing | None) -> dict[str, str]:
+    """A mean difference to random with its interval, coloured if it holds."""
+    if row is None:
+        return cell("")
+    ends = "" if math.isnan(row.high) else f"{_points(row.low)} to {_points(row.high)}"
+    return cell(_points(row.gap), ends, "" if not row.real else "better" if row.gap > 0 else "worse")
+
+
+def _grid(record: BenchRecord, pairs: Sequence[MethodPair]) -> dict[str, Any]:
+    """Points over random in every cell, labels and soft targets side by side, in the order of the ranking."""
     real = record.real()
-    head = ["method", *(f"{data}, {keep:g}" for data, keep in record.columns)]
+    kinds = [kind for kind in ("labels", "soft") if any(getattr(pair, kind) is not None for pair in pairs)]
+    head = ["method", *(f"{data}, {keep:g}, {kind}" for data, keep in record.columns for kind in kinds)]
     rows = []
-    for row in ranked:
-        found = record.of(row.name)
-        cells = [cell(row.name)]
+    for pair in pairs:
+        cells = [cell(pair.method)]
         for place in record.columns:
-            one = found.get(place)
-            if one is None or math.isnan(one.gap):
-                cells.append(cell(""))
-                continue
-            kind = "" if not real.get((row.name, *place)) else "better" if one.gap > 0 else "worse"
-            cells.append(cell(_points(one.gap), f"± {100 * one.reach:.2f}", kind))
+            for kind in kinds:
+                row = getattr(pair, kind)
+                one = None if row is None else record.of(row.name).get(place)
+                if one is None or math.isnan(one.gap):
+                    cells.append(cell(""))
+                    continue
+                told = "" if not real.get((one.name, *place)) else "better" if one.gap > 0 else "worse"
+                cells.append(cell(_points(one.gap), f"± {100 * one.reach:.2f}", told))
         rows.append(cells)
     return {"head": head, "rows": rows}
 
