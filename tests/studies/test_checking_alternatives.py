@@ -35,7 +35,12 @@ def test_overlap_is_counted_as_wrong_labels_by_the_confident_joint() -> None:
 
 def test_the_tables_have_a_row_per_rule() -> None:
     cell = {
-        **{"kind": "uniform", "rate": 0.2, "share": 0.2, "numbers": [0.1] * 10, "oracle": 0.8, "best": 0.8},
+        "kind": "uniform",
+        "rate": 0.2,
+        "share": 0.2,
+        "numbers": [0.1] * 10,
+        "oracle": 0.8,
+        "best": 0.8,
         "rules": dict(zip(RULES, (0.2, 0.3, 0.2, 0.5), strict=True)),
         "flags": dict(zip(BEYOND, ([0.2, 0.8], [0.2, 0.6], [0.2, 0.4]), strict=True)),
     }
