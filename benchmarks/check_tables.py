@@ -48,7 +48,9 @@ def commands(cells: Sequence[Cell], trainings: Sequence[Cell]) -> list[str]:
         train = " --train" if any(one["data"] == name for one in trainings) else ""
         seeds = 1 + max(one["seed"] for one in mine)
         limit = mine[0]["examples"]
-        found.append(f"--data {name} --seeds {seeds} --examples {limit} --epochs {mine[0]['epochs']}{train}")
+        kinds = " ".join(dict.fromkeys(f"{one['kind']}:{one['rate']:g}" for one in mine))
+        sizes = f"--seeds {seeds} --examples {limit} --epochs {mine[0]['epochs']}"
+        found.append(f"--data {name} {sizes} --noise {kinds}{train}")
     return found
 
 
