@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from .gradient_factors import Capture, DenseRows, Factors, KernelRows, Piece, Positions
 from .plain_gradients import alone, by_func, floating, forward, grad_enabled
+from .pooling import quick_pooling
 
 __all__ = ["LayerPlan", "UnlikePlan", "capture", "fit", "is_known", "passed", "pieces_of", "row_of"]
 
@@ -107,7 +108,7 @@ def passed(
     owner: str, model: nn.Module, layers: dict[str, nn.Module], x: Tensor, signs: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, dict[str, list[Pair]]]:
     """Return the logits, their weights, and for each layer and use the input and the gradient of the output."""
-    with grad_enabled(model), _watched(layers) as calls:
+    with grad_enabled(model), quick_pooling(model), _watched(layers) as calls:
         logits = forward(owner, model, x)
         weights = signs(logits.detach())
         total = (logits * weights).sum()
