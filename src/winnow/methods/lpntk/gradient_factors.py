@@ -212,9 +212,15 @@ class Panel:
         here = self._whole.rows(slice(self.filled, self.filled + len(batch.logits)))
         for room, piece in zip(here.pieces, batch.pieces, strict=True):
             for name, values in _held(piece).items():
-                getattr(room, name).copy_(values)
+                target = getattr(room, name)
+                if target.data_ptr() != values.data_ptr():  # else it was written there
+                    target.copy_(values)
         here.logits.copy_(batch.logits)
         self.filled += len(batch.logits)
+
+    def room(self, count: int) -> Capture | None:
+        """Where the next examples will be written, once the memory is allocated."""
+        return None if self._whole is None else self._whole.rows(slice(self.filled, self.filled + count))
 
     def empty(self) -> None:
         """Start again at the first row."""

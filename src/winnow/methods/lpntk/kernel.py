@@ -311,7 +311,7 @@ def _capture(looked: Looked, where: slice, plan: LayerPlan, panel: Panel, batch:
     """Write the gradients of consecutive examples to a panel, one batch at a time."""
     net, inputs, signs_of = looked
     for part in _spans(where.start, where.stop, batch):
-        panel.append(capture(net, inputs[part], signs_of(part), plan))
+        panel.append(capture(net, inputs[part], signs_of(part), plan, panel.room(part.stop - part.start)))
 
 
 def checked(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -50,9 +50,8 @@ def _pool(layer: nn.MaxPool2d, given: Tensor) -> Tensor:
     usual = given.dim() == 4 and given.is_contiguous() and given.device.type == "cpu"
     fits = usual and given.shape[2] >= high and given.shape[3] >= wide and given.numel() > 0
     if not fits or given.dtype not in (torch.float32, torch.float64):
-        return nn.MaxPool2d.forward(layer, given)
-    found: Tensor = _Pooled.apply(given, high, wide)  # type: ignore[no-untyped-call]
-    return found
+        return cast(Tensor, nn.MaxPool2d.forward(layer, given))
+    return cast(Tensor, _Pooled.apply(given, high, wide))
 
 
 class _Pooled(torch.autograd.Function):
