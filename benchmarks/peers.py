@@ -38,6 +38,7 @@ PEERS = {  # what to install, and what to import
     "apricot-select": "apricot", "submodlib-py": "submodlib", "coreax": "coreax", "cleanlab": "cleanlab",
     "dattri": "dattri", "kronfluence": "kronfluence", "traker": "trak",
 }  # fmt: skip
+BESIDES = {"apricot-select": ["scikit-learn"]}  # what a peer needs and does not ask for
 Measured = tuple[float, float, list[np.ndarray]]
 TIMED = """
 import json, resource, sys, time
@@ -222,7 +223,7 @@ def environment(folder: Path, wanted: set[str], environ: dict[str, str]) -> tupl
     for peer in sorted(wanted):
         tried = [python, "-c", f"import {PEERS[peer]}"]
         if subprocess.run(tried, capture_output=True, env=environ).returncode:
-            done = subprocess.run([*install, peer], capture_output=True, text=True, env=environ)
+            done = subprocess.run([*install, peer, *BESIDES.get(peer, [])], capture_output=True, text=True, env=environ)
             if not done.returncode:
                 done = subprocess.run(tried, capture_output=True, text=True, env=environ)
             if done.returncode:
