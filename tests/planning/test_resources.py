@@ -313,7 +313,7 @@ GRADIENTS = 12 * (256 * (34 + 18) + 34)  # of a chunk of 256 examples, in three 
         ("memorization", 10 * 2 * N, 2.4 * EXAMPLES + BATCH, 0),
         # 16 numbers of 4 bytes from both seeds, of which one is chosen by: 9 copies, and blocks of distances
         ("aum+graph", 2 * 34 * N + 2 * 64 * N, EXAMPLES + 2.25 * 34 * N + BATCH, 9 * 64 * N + (128 << 20)),
-        ("kcenter", 2 * 64 * N, EXAMPLES + BATCH, 9 * 64 * N),
+        ("kcenter", 2 * 64 * N, EXAMPLES + BATCH, 4 * 64 * N),
     ],
 )
 def test_memory_by_hand(method: str, signals: float, job: float, copies: float) -> None:

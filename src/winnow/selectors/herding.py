@@ -29,7 +29,7 @@ MOST = 63  # of the sum in bytes; a product of bytes then stays exact on process
 GONE = 1e30  # stands for infinity, in units in which embeddings are at most one long
 
 
-@registry.selector(needs={"embeddings"}, paper="Welling 2009", cost=registry.Cost("n kept", memory=10))
+@registry.selector(needs={"embeddings"}, paper="Welling 2009", cost=registry.Cost("n kept", memory=2))
 def herding(pool: Pool, size: int, *, seed: int = 0, shards: int = 1) -> Choice:
     """Repeatedly pick the example that brings the running mean closest to the mean of all.
 

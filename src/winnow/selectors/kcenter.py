@@ -27,7 +27,7 @@ LEADING = 15
 ROUNDING = 1e-6  # of leading coordinates, which are at most one and in single precision
 
 
-@registry.selector(needs={"embeddings"}, paper="Sener and Savarese 2018", cost=registry.Cost("n kept", memory=9))
+@registry.selector(needs={"embeddings"}, paper="Sener and Savarese 2018", cost=registry.Cost("n kept", memory=4))
 def kcenter(pool: Pool, size: int, *, seed: int = 0) -> Choice:
     """Pick the example farthest from all picked so far, starting with the one nearest to the mean.
 

@@ -27,17 +27,22 @@ __all__ = ["Capture", "DenseRows", "Factors", "KernelRows", "Panel", "Piece", "P
 
 Tensor = torch.Tensor
 CHUNK = 1 << 24  # numbers of a product of positions held in memory at a time
-TILE = 1024  # columns multiplied at a time, so that a block stays in the processor's cache
+TILE = 1024  # rows multiplied at a time, so that a block stays in the processor's cache
+_PLAIN: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 
 
 def product(a: Tensor, b: Tensor) -> Tensor:
     """Return a b^T.
 
     In single precision by oneDNN, whose product of matrices takes half the time of torch's own on processors for which
-    the latter has no wide instructions (measured by `benchmarks/lpntk.py`).
+    the latter has no wide instructions (measured by `benchmarks/lpntk.py`). It rearranges b, so b should be the smaller
+    of the two. The operator that takes plain tensors copies neither; a torch without it gets the public one.
     """
     if a.dtype == torch.float32 == b.dtype and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        return functional.linear(a.to_mkldnn(), b).to_dense()
+        if _PLAIN is None:
+            return functional.linear(a.to_mkldnn(), b).to_dense()
+        found: Tensor = _PLAIN(a, b, None, "none", [], "")
+        return found
     return a @ b.T
 
 
@@ -160,11 +165,11 @@ class Capture:
     logits: Tensor
 
     def gram(self, other: Capture) -> Tensor:
-        """Inner products of all pairs of examples of two batches."""
+        """Inner products of all pairs of examples of two batches, of which the other should be the smaller."""
         total = self.logits.new_zeros(len(self.logits), len(other.logits))
-        for first in range(0, total.shape[1], TILE):
-            tile, part = total[:, first : first + TILE], other.rows(slice(first, first + TILE))
-            for mine, theirs in zip(self.pieces, part.pieces, strict=True):
+        for first in range(0, len(total), TILE):
+            tile, part = total[first : first + TILE], self.rows(slice(first, first + TILE))
+            for mine, theirs in zip(part.pieces, other.pieces, strict=True):
                 if type(mine) is type(theirs):
                     mine.add_gram(cast(Any, theirs), tile)
                 else:  # inputs of another size, for which another representation is the cheapest
@@ -207,9 +212,15 @@ class Panel:
         here = self._whole.rows(slice(self.filled, self.filled + len(batch.logits)))
         for room, piece in zip(here.pieces, batch.pieces, strict=True):
             for name, values in _held(piece).items():
-                getattr(room, name).copy_(values)
+                target = getattr(room, name)
+                if target.data_ptr() != values.data_ptr():  # else it was written there
+                    target.copy_(values)
         here.logits.copy_(batch.logits)
         self.filled += len(batch.logits)
+
+    def room(self, count: int) -> Capture | None:
+        """Where the next examples will be written, once the memory is allocated."""
+        return None if self._whole is None else self._whole.rows(slice(self.filled, self.filled + count))
 
     def empty(self) -> None:
         """Start again at the first row."""

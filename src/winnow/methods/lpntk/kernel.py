@@ -44,7 +44,7 @@ Looked = tuple[nn.Module, Tensor, Callable[[slice | Tensor], Signs]]  # a networ
 
 KINDS = ("lpntk", "pntk", "forgetting", "error")
 BUDGET = 2 << 30  # bytes of captured layers held at a time
-BLOCK = 256  # examples multiplied with a panel at a time
+BLOCK = 128  # examples multiplied with a panel at a time
 BATCH, LEAST = 256, 32  # examples per backward pass, at most and at least
 CACHED = 1 << 22  # captured numbers per backward pass: they should stay in the processor's cache
 ROWS = 128 << 20  # bytes of dense gradients held at a time by `features`
@@ -249,7 +249,7 @@ def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memor
                     if itself:
                         _write(kernel, some, rows_at, block.capture(), panel)
                     else:
-                        kernel[rows_at, some] = block.capture().gram(panel.capture()).T.numpy()
+                        kernel[rows_at, some] = panel.capture().gram(block.capture()).numpy()
                     advance(some.stop - some.start)
 
     _by_plan(first[0], plan, work)
@@ -259,9 +259,9 @@ def _fill(owner: str, kernel: NDArray[Any], first: Looked, second: Looked, memor
 
 def _write(kernel: NDArray[Any], some: slice, panel_at: slice, mine: Capture, panel: Panel) -> None:
     """Write the products of a block with a panel on both sides of the diagonal."""
-    found = mine.gram(panel.capture()).numpy()
-    kernel[some, panel_at] = found
-    kernel[panel_at, some] = found.T
+    found = panel.capture().gram(mine).numpy()
+    kernel[panel_at, some] = found
+    kernel[some, panel_at] = found.T
 
 
 def _planned(owner: str, first: Looked, second: Looked | None = None) -> LayerPlan:
@@ -288,7 +288,7 @@ def _sizes(first: Looked, second: Looked, memory: int, plan: LayerPlan) -> tuple
     each = max(_captured(first, plan), _captured(second, plan) if second is not first else 0)
     batch = _batch(each)
     room = memory // max(each * next(first[0].parameters()).element_size(), 1)
-    step = int(min(BLOCK, max(batch, room // 6 // batch * batch)))
+    step = int(max(batch, min(BLOCK, room // 6 // batch * batch)))
     return int(max(step, (room - step) // step * step)), step, batch
 
 
@@ -311,7 +311,7 @@ def _capture(looked: Looked, where: slice, plan: LayerPlan, panel: Panel, batch:
     """Write the gradients of consecutive examples to a panel, one batch at a time."""
     net, inputs, signs_of = looked
     for part in _spans(where.start, where.stop, batch):
-        panel.append(capture(net, inputs[part], signs_of(part), plan))
+        panel.append(capture(net, inputs[part], signs_of(part), plan, panel.room(part.stop - part.start)))
 
 
 def checked(

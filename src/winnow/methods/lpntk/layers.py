@@ -21,8 +21,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .gradient_factors import Capture, DenseRows, Factors, KernelRows, Piece, Positions
+from .convolution_rows import geometry, image, kernel_rows
+from .gradient_factors import Capture, DenseRows, Factors, Piece, Positions
 from .plain_gradients import alone, by_func, floating, forward, grad_enabled
+from .pooling import quick_pooling
 
 __all__ = ["LayerPlan", "UnlikePlan", "capture", "fit", "is_known", "passed", "pieces_of", "row_of"]
 
@@ -73,7 +75,9 @@ class UnlikePlan(Exception):
         self.layers = layers
 
 
-def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan: LayerPlan) -> Capture:
+def capture(
+    model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan: LayerPlan, room: Capture | None = None
+) -> Capture:
     """Differentiate signs(z) . z for every example of a batch, with `signs` (batch x classes) held constant.
 
     Parameters
@@ -86,6 +90,8 @@ def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan
         Maps logits to the weights of the logits.
     plan
         Which layers take the fast path; `UnlikePlan` is raised if the batch uses them differently.
+    room
+        Rows of a panel that large gradients may be written to, which saves a copy.
     """
     layers = {name: module for name, module in model.named_modules() if name in plan.short}
     logits, weights, pairs = passed(plan.owner, model, layers, x, signs)
@@ -95,7 +101,7 @@ def capture(model: nn.Module, x: Tensor, signs: Callable[[Tensor], Tensor], plan
     pieces: list[Piece] = []
     for name, uses in plan.short.items():
         if uses:
-            pieces += pieces_of(layers[name], pairs[name])
+            pieces += pieces_of(layers[name], pairs[name], () if room is None else room.pieces[len(pieces) :])
     rest = plan.long(model)
     if rest:
         found = alone(plan.owner, model, rest, x, weights)[1] if plan.loop else by_func(model, rest, x, weights)
@@ -107,7 +113,7 @@ def passed(
     owner: str, model: nn.Module, layers: dict[str, nn.Module], x: Tensor, signs: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor, dict[str, list[Pair]]]:
     """Return the logits, their weights, and for each layer and use the input and the gradient of the output."""
-    with grad_enabled(model), _watched(layers) as calls:
+    with grad_enabled(model), quick_pooling(model), _watched(layers) as calls:
         logits = forward(owner, model, x)
         weights = signs(logits.detach())
         total = (logits * weights).sum()
@@ -190,26 +196,25 @@ def row_of(module: nn.Module, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch.cat([weight.reshape(*bias.shape, -1), bias.unsqueeze(2)], 2).flatten(1)
 
 
-def pieces_of(module: nn.Module, pairs: list[Pair]) -> list[Piece]:
-    """A layer's gradients from all its uses in one pass."""
+def pieces_of(module: nn.Module, pairs: list[Pair], room: tuple[Piece, ...] = ()) -> list[Piece]:
+    """A layer's gradients from all its uses in one pass; those of a convolution are written to the room for them."""
     if type(module) in _NORMS:
         return [DenseRows(sum(_norm_rows(module, a, g) for a, g in pairs))]  # type: ignore[arg-type]
     if isinstance(module, nn.Embedding):
         return [_embedding(module, pairs)]
     groups = getattr(module, "groups", 1)
-    return [_weights(module, pairs, groups, group) for group in range(groups)]
+    return [_weights(module, pairs, groups, group, room[group] if room else None) for group in range(groups)]
 
 
-def _weights(module: nn.Module, pairs: list[Pair], groups: int, group: int) -> Piece:
+def _weights(module: nn.Module, pairs: list[Pair], groups: int, group: int, room: Piece | None = None) -> Piece:
     """One group of a layer in the cheapest form: t^2 (in + out) multiplications by positions, in x out by rows."""
     slopes = [_slopes(module, g, groups, group) for _, g in pairs]
     t, high = sum(g.shape[2] for g in slopes), slopes[0].shape[1]
     wide = cast(Tensor, module.weight)[0].numel() + (module.bias is not None)
     as_rows = t > 1 and t * t * (wide + high) >= wide * high
     if as_rows and not isinstance(module, nn.Linear):
-        return _kernel_rows(
-            module, [(_image(module, a, groups, group), g) for (a, _), g in zip(pairs, slopes, strict=True)]
-        )
+        given = [(image(module, a, groups, group), g) for (a, _), g in zip(pairs, slopes, strict=True)]
+        return kernel_rows(module, given, room)
     a = torch.cat([_positions(module, a, groups, group) for a, _ in pairs], 1)
     g = torch.cat(slopes, 2)
     if module.bias is not None:
@@ -219,54 +224,11 @@ def _weights(module: nn.Module, pairs: list[Pair], groups: int, group: int) -> P
     return DenseRows(torch.bmm(g, a).flatten(1)) if as_rows else Positions(a, g.transpose(1, 2).contiguous())
 
 
-def _kernel_rows(module: nn.Module, pairs: list[Pair]) -> KernelRows:
-    """Gradients of a convolution's weights.
-
-    Shifted copies of the image for the columns of the kernel only: its rows are then slices of them, and the product
-    over positions needs no unfolded image, which would take as many copies as the kernel has entries.
-    """
-    (high, wide), dilation, pad, stride = _geometry(module)
-    n, (inputs, outputs) = len(pairs[0][0]), (pairs[0][0].shape[1], pairs[0][1].shape[1])
-    count = high * outputs * inputs * wide
-    rows = pairs[0][0].new_empty(n, count + (outputs if module.bias is not None else 0))
-    for use, (a, g) in enumerate(pairs):
-        padded = functional.pad(a, (pad[1], pad[1], pad[0], pad[0]))
-        across = (padded.shape[3] - dilation[1] * (wide - 1) - 1) // stride[1] + 1
-        down = g.shape[2] // across
-        shifts = [
-            slice(c * dilation[1], c * dilation[1] + stride[1] * (across - 1) + 1, stride[1]) for c in range(wide)
-        ]
-        shifted = torch.stack([padded[..., shift] for shift in shifts], 2).flatten(1, 2)
-        for r in range(high):
-            first = r * dilation[0]
-            lines = shifted[:, :, first : first + stride[0] * (down - 1) + 1 : stride[0]].flatten(2)
-            found = torch.bmm(g, lines.transpose(1, 2)).flatten(1)
-            part = rows[:, r * (count // high) : (r + 1) * (count // high)]
-            part.copy_(found) if use == 0 else part.add_(found)
-        if module.bias is not None:
-            rows[:, count:] = g.sum(2) if use == 0 else rows[:, count:] + g.sum(2)
-    return KernelRows(rows, (high, outputs, inputs, wide))
-
-
-def _geometry(module: nn.Module) -> tuple[tuple[int, int], ...]:
-    """Kernel size, dilation, padding and stride of a convolution; a signal is an image one pixel high."""
-    conv, flat = cast(Any, module), isinstance(module, nn.Conv1d)
-    given = ((1, conv.kernel_size), (1, conv.dilation), (0, conv.padding), (1, conv.stride))
-    return tuple((fill, *value) if flat else tuple(value) for fill, value in given)
-
-
-def _image(module: nn.Module, a: Tensor, groups: int, group: int) -> Tensor:
-    """The inputs of one group of a convolution, as images."""
-    wide = a.shape[1] // groups
-    a = a[:, group * wide : (group + 1) * wide]
-    return a.unsqueeze(2) if isinstance(module, nn.Conv1d) else a
-
-
 def _positions(module: nn.Module, a: Tensor, groups: int, group: int) -> Tensor:
     """Inputs as batch x positions x fan-in."""
     if isinstance(module, nn.Linear):
         return a.reshape(a.shape[0], -1, a.shape[-1])
-    return functional.unfold(_image(module, a, groups, group), *_geometry(module)).transpose(1, 2)
+    return functional.unfold(image(module, a, groups, group), *geometry(module)).transpose(1, 2)
 
 
 def _slopes(module: nn.Module, g: Tensor, groups: int, group: int) -> Tensor:
