@@ -55,6 +55,7 @@ SETTINGS = {
         Setting("digits", "mlp", 30),
         Setting("cifar10", "convnet:width=16", 12, 10_000, augment=("flip",)),
         Setting("cifar10-noisy", "convnet:width=16", 12, 10_000, augment=("flip",)),
+        Setting("cifar10-25k", "convnet:width=16", 12, 25_000, augment=("flip",)),
         Setting("letter", "mlp", 30),
         Setting("magic", "mlp", 30),
         Setting("ring", "mlp", 30),
@@ -84,6 +85,7 @@ CONFIRMATION = (
     "mnist",
     "cifar10",
     "cifar10-noisy",
+    "cifar10-25k",
     "satimage",
     "marketing",
     "spambase",
@@ -110,8 +112,8 @@ FRESH = (  # chosen by size and kind on 2026-11-18, after all rules; none of the
 
 def opened(setting: Setting, quick: bool = False) -> Pair:
     """Training and test data of a setting."""
-    if setting.name in ("fashion-mnist", "mnist", "cifar10", "digits", "sst2"):
-        made = _split(setting.name, setting.examples)
+    if setting.name in ("fashion-mnist", "mnist", "cifar10", "cifar10-25k", "digits", "sst2"):
+        made = _split(setting.name.removesuffix("-25k"), setting.examples)
     else:
         made = _noisy(setting) if setting.name == "cifar10-noisy" else _table(setting.name.removesuffix("-noisy"))
         if setting.name in ("twonorm-noisy", "optdigits-noisy"):
