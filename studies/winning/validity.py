@@ -2,8 +2,9 @@
 
     python -m studies.winning.validity --out runs/validity [--studies 200]
 
-Each simulated study compares one subset, trained with several seeds, with random subsets drawn anew for each seed, on
-one test set. In half of the studies the subset is itself random, so that every "different from random" is false; in the
+Each simulated study compares a way of choosing, trained with several seeds, with random subsets drawn anew for each
+seed, on one test set. What is chosen is one subset for all seeds, or one per seed, as `winnow prune` does if its method
+draws at random. In half of the studies it is itself random, so that every "different from random" is false; in the
 other half it is 2 points better or worse. Counted are the false claims, the differences found, and how often the
 interval holds the population's difference: that of all such draws, seeds and test examples. "Findable" is how many an
 interval would find that knew the variance, which nobody does who has trained each arm five times. "By Student's t" is
@@ -20,7 +21,9 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +69,7 @@ class Row:
     examples: int
     studies: int
     difference: float
+    per_seed: bool = False  # one subset per seed; otherwise one for all seeds
     false_claims: float = 0.0
     false_by_seeds_alone: float = 0.0
     found: float = 0.0
@@ -79,15 +83,16 @@ def measured(row: Row, null: Iterator[Pair], other: Iterator[Pair]) -> Row:
     """Fill a row from studies without and with a difference."""
     inside = 0
     centres: tuple[list[float], list[float]] = ([], [])
+    fixed: Literal["ours"] | None = None if row.per_seed else "ours"
     for a, b in null:
-        found = paired(a, b, fixed="ours")
+        found = paired(a, b, fixed=fixed)
         row.false_claims += found.excludes_zero / row.studies
         row.false_by_seeds_alone += difference(a.mean(1), b.mean(1)).excludes_zero / row.studies
         row.half_width += found.half_width / row.studies
         inside += found.low <= 0 <= found.high
         centres[0].append(found.centre)
     for a, b in other:
-        found = paired(a, b, fixed="ours")
+        found = paired(a, b, fixed=fixed)
         row.found += found.excludes_zero / row.studies
         inside += found.low <= row.difference <= found.high
         centres[1].append(found.centre)
@@ -100,11 +105,11 @@ def measured(row: Row, null: Iterator[Pair], other: Iterator[Pair]) -> Row:
 def power_of_student(effect: float, seeds: int) -> float:
     """How often a t interval leaves zero out, for an effect in standard errors."""
     reach = stats.t.ppf(0.975, seeds - 1)
-    below, above = stats.nct.cdf((-reach, reach), seeds - 1, effect)
+    below, above = np.nan_to_num(stats.nct.cdf((-reach, reach), seeds - 1, effect))  # scipy's tails end in NaN, not 0
     return float(below + 1 - above)
 
 
-def modelled(luck: Luck, accuracy: float, seeds: int, examples: int, studies: int) -> Row:
+def modelled(luck: Luck, accuracy: float, seeds: int, examples: int, studies: int, per_seed: bool) -> Row:
     """Studies of the first kind."""
     rng = np.random.default_rng(0)
     spread = np.sqrt(HARD**2 + luck.draw**2 + luck.draw_each**2 + luck.training**2 + luck.training_each**2)
@@ -119,39 +124,47 @@ def modelled(luck: Luck, accuracy: float, seeds: int, examples: int, studies: in
     def made(better: float) -> Iterator[Pair]:
         for _ in range(studies):
             difficulty = HARD * rng.normal(size=examples)
-            yield answers(difficulty, accuracy + better, 1), answers(difficulty, accuracy, seeds)
+            ours = answers(difficulty, accuracy + better, seeds if per_seed else 1)
+            yield ours, answers(difficulty, accuracy, seeds)
 
-    return measured(Row(luck.name, accuracy, seeds, examples, studies, BETTER), made(0.0), made(BETTER))
+    return measured(Row(luck.name, accuracy, seeds, examples, studies, BETTER, per_seed), made(0.0), made(BETTER))
 
 
-def real(bank: Bank, other: Bank, name: str, examples: int, studies: int) -> Row:
+def real(bank: Bank, other: Bank, name: str, examples: int, studies: int, per_seed: bool) -> Row:
     """Studies of the second kind, put together from models that are trained once."""
     rng = np.random.default_rng(0)
     draws, seeds, population = bank.right.shape
 
     def made(ours: Bank) -> Iterator[Pair]:
         for number in range(studies):
-            mine = number % draws
-            others = rng.permutation(np.delete(np.arange(draws), mine))[:seeds]
+            drawn = rng.permutation(np.delete(np.arange(draws), number % draws))
+            mine = drawn[seeds : 2 * seeds] if per_seed else np.full(seeds, number % draws)
             test = rng.choice(population, examples, replace=False)
-            theirs = bank.right[others, np.arange(seeds)]
-            yield ours.right[mine][:, test], theirs[:, test]
+            chosen, random = (one.right[of, np.arange(seeds)] for one, of in ((ours, mine), (bank, drawn[:seeds])))
+            yield chosen[:, test], random[:, test]
 
     gap = float(other.right.mean() - bank.right.mean())
-    row = Row(name, float(bank.right.mean()), seeds, examples, studies, gap)
+    row = Row(name, float(bank.right.mean()), seeds, examples, studies, gap, per_seed)
     return measured(row, made(bank), made(other))
+
+
+def of_real_models(name: str, hidden: int, wrong: float, studies: int, per_seed: bool, quick: bool) -> Row:
+    """Studies of the second kind with models of one kind, good ones beside such as learned from wrong labels too."""
+    size = {"draws": 12, "population": 2500} if quick else {"draws": 50, "population": 20_000}
+    return real(trained(hidden, **size), trained(hidden, wrong=wrong, **size), name, 2000, studies, per_seed)
 
 
 def table(rows: list[Row]) -> list[str]:
     """The rows as a Markdown table."""
     head = (
-        "| luck | accuracy | seeds | test examples | false claims | by seeds alone | difference, points | found "
-        "| findable | by Student's t | inside | half width, points |"
+        "| luck | subsets | accuracy | seeds | test examples | false claims | by seeds alone | difference, points "
+        "| found | findable | by Student's t | inside | half width, points |"
     )
-    lines = [head, "|" + "---|" * 12]
+    lines = [head, "|" + "---|" * 13]
     for row in rows:
+        subsets = "one per seed" if row.per_seed else "one"
         lines.append(
-            f"| {row.kind} | {row.accuracy:.2f} | {row.seeds} | {row.examples:,} | {row.false_claims:.1%} "
+            f"| {row.kind} | {subsets} | {row.accuracy:.2f} | {row.seeds} | {row.examples:,} | {row.false_claims:.1%} "
             f"| {row.false_by_seeds_alone:.1%} | {100 * row.difference:+.1f} | {row.found:.0%} "
             f"| {row.findable:.0%} | {row.by_student:.0%} | {row.inside:.1%} | {100 * row.half_width:.2f} |"
         )
@@ -171,17 +184,13 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     jobs: list[Callable[[], Row]] = []
-    for seeds, examples in ((5, 2000),) if given.quick else ((5, 2000), (5, 500), (3, 2000)):
-        for luck in LUCKS:
-            for accuracy in (0.92, 0.8):
-                jobs.append(lambda a=luck, b=accuracy, c=seeds, d=examples: modelled(a, b, c, d, given.studies))
+    for per_seed in (False, True):
+        for seeds, examples in ((5, 2000),) if given.quick else ((5, 2000), (5, 500), (3, 2000)):
+            for luck in LUCKS:
+                for accuracy in (0.92, 0.8):
+                    jobs.append(partial(modelled, luck, accuracy, seeds, examples, given.studies, per_seed))
     for name, hidden, wrong in (("linear model", 0, 0.18), ("small network", 64, 0.09)):  # about 2 points
-        size = {"draws": 8, "population": 2500} if given.quick else {"draws": 50, "population": 20_000}
-        jobs.append(
-            lambda name=name, hidden=hidden, wrong=wrong, size=size: real(
-                trained(hidden, **size), trained(hidden, wrong=wrong, **size), name, 2000, given.studies
-            )
-        )
+        jobs += [partial(of_real_models, name, hidden, wrong, given.studies, one, given.quick) for one in (False, True)]
     for job in jobs:
         rows.append(job())
         print(table(rows)[-1], flush=True)

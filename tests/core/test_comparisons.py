@@ -23,7 +23,6 @@ def seen(n: int = 60) -> wn.Signals:
         ("kcenter", r"2e\+03 comparisons \(examples x kept\)"),
         ("herding", r"2e\+03 comparisons .* pass shards="),
         ("facility_location", r"4e\+03 comparisons \(examples x examples\)"),
-        ("medoids", r"2e\+03 comparisons \(examples x kept\)"),
         ("graph", r"4e\+03 comparisons \(examples x examples\)"),
         ("lpntk_head", r"2e\+03 comparisons \(pairs within a class\)"),
         ("lpntk_head_only", r"2e\+03 comparisons \(pairs within a class\)"),
@@ -51,7 +50,7 @@ def test_so_are_scores(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 @pytest.mark.parametrize("method", [*wn.list_selectors(), *wn.list_scores()], ids=lambda method: method.name)
 def test_whatever_compares_all_pairs_says_so(method: Method) -> None:
     """The registered cost is what refuses, so methods that are known to compare examples must have one of these."""
-    known = {"kcenter", "herding", "medoids", "graph", "facility_location", "lpntk_head", "lpntk_head_only",
+    known = {"kcenter", "herding", "graph", "facility_location", "lpntk_head", "lpntk_head_only",
              "lpntk_redundancy", "contradiction", "interchangeability", "ensemble_influence"}  # fmt: skip
     grows = method.cost_of(dict(method.parameters)).time in ("n kept", "n^2", "class^2")
     assert grows == (method.name in known)

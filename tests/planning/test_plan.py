@@ -211,7 +211,7 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
     ("task", "word", "method"),
     [
         ("regression", "the target is a number", "difficulty+tilted(uniform=0.5)"),
-        ("unlabelled", "no labels", "prototype+strata"),
+        ("unlabelled", "no labels", "medoids"),
     ],
 )
 def test_other_tasks_get_a_method_and_the_reason(task: str, word: str, method: str, tmp_path: Path) -> None:

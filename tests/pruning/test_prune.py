@@ -31,8 +31,8 @@ def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Su
         ("classification", 0.5, "medoids"),
         ("regression", 0.5, "difficulty+tilted(uniform=0.5)"),
         ("regression", 0.2, "difficulty+tilted(uniform=0.5)"),
-        ("unlabelled", 0.5, "prototype+strata"),
-        ("unlabelled", 0.2, "prototype+strata"),
+        ("unlabelled", 0.5, "medoids"),
+        ("unlabelled", 0.2, "medoids"),
     ],
 )
 def test_keep_by_task_with_the_method_that_auto_takes(task: str, keep: float, method: str) -> None:

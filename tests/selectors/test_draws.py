@@ -203,6 +203,35 @@ def test_medoids_find_one_example_of_each_clump() -> None:
         assert inside[far.argmin()] == i
 
 
+def unlike_crowds(n: int) -> tuple[Signals, np.ndarray]:
+    """Four of five examples crowd together; the others are far apart from each other."""
+    rng = np.random.default_rng(0)
+    apart = np.arange(n) % 5 == 0
+    points = np.where(apart[:, None], 6.0, 1.0) * rng.normal(size=(n, 8))
+    return Signals(ids=np.arange(n), task="unlabelled", arrays={"embeddings": points}), apart
+
+
+@pytest.mark.parametrize("n", [1500, 9000])
+def test_many_medoids_follow_how_many_examples_there_are_and_not_how_far_apart(n: int) -> None:
+    given, apart = unlike_crowds(n)
+    kept = select("medoids", given, keep=0.1)
+    assert len(kept) == n // 10
+    assert 0.15 < apart[kept.ids].mean() < 0.5  # a fifth are so; from a start by k-means++ it would be .7 or more
+
+
+def test_medoids_of_a_large_group_are_those_of_its_halves_in_any_order() -> None:
+    rows = np.random.default_rng(0).normal(size=(2100, 6)) * [9, 1, 1, 1, 1, 1]
+    given = Signals(ids=np.arange(2100), task="unlabelled", arrays={"embeddings": rows})
+    kept = select("medoids", given, size=210)
+    lower = np.argsort(rows[:, 0])[:1050]
+    assert np.isin(kept.ids, lower).sum() == pytest.approx(
+        105, abs=3
+    )  # the direction is nearly that of the first column
+    mixed = np.random.default_rng(1).permutation(2100)
+    again = Signals(ids=mixed, task="unlabelled", arrays={"embeddings": rows[mixed]})
+    assert set(select("medoids", again, size=210).ids) == set(kept.ids)
+
+
 def test_medoids_of_copies_fill_up_the_size_and_rounds_are_checked() -> None:
     given = Signals(ids=np.arange(30), task="unlabelled", arrays={"embeddings": np.repeat(np.eye(3), 10, axis=0)})
     out = select("medoids", given, size=9)

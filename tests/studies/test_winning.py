@@ -136,12 +136,15 @@ def test_what_could_be_shown_is_never_smaller_than_what_would_do():
     assert setting.smallest < tolerance_simulation.could_be_shown(setting) < 1
 
 
-def test_validity_counts_shares_of_studies():
-    row = validity.modelled(validity.LUCKS[0], 0.9, 5, 300, 10)
+@pytest.mark.parametrize("per_seed", [False, True])
+def test_validity_counts_shares_of_studies(per_seed):
+    row = validity.modelled(validity.LUCKS[0], 0.9, 5, 300, 10, per_seed)
     shares = row.false_claims, row.false_by_seeds_alone, row.found, row.findable, row.inside
     assert all(0 <= share <= 1 for share in shares)
     assert row.inside > 0.5
-    assert validity.table([row])[-1].startswith(f"| {row.kind} | 0.90 | 5 | 300 |")
+    assert validity.table([row])[-1].startswith(
+        f"| {row.kind} | {'one per seed' if per_seed else 'one'} | 0.90 | 5 | 300 |"
+    )
 
 
 def test_the_power_of_a_t_interval_is_that_of_simulated_ones():

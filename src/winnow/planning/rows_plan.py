@@ -178,7 +178,7 @@ def _remarks(n: int, k: int, pace: float | None) -> Iterator[str]:
     yield "select: one process reads the file of scores about six times; steps before it are split over the workers."
     yield "near-duplicates: one process, with the rows in files of the temporary folder; a run keeps what was found."
     least = math.ceil(n * SHARE)
-    gone = [name for name, count in (("kcenter, herding, medoids", n * least), ("graph, facility_location", n * n))
+    gone = [name for name, count in (("kcenter, herding", n * least), ("graph, facility_location", n * n))
             if count > MOST]  # fmt: skip
     if n * n / k > MOST:
         gone.append("lpntk_head, lpntk_redundancy, lpntk_head_only")

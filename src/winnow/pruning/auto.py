@@ -46,9 +46,9 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
         )
     if task == "unlabelled":
         return Chosen(
-            "prototype+strata",
-            "there are no labels: difficulty is the distance to the nearest prototype. Every level of it is covered, "
-            "because nothing can be retrained to show that the hardest are worth more",
+            "medoids",
+            "there are no labels: the subset has an example of every part of the data, and more where there are more. "
+            "Nothing can be retrained to show that hard or easy ones are worth more",
         )
     if task == "multilabel":
         return Chosen(

@@ -1,10 +1,11 @@
 """k-means: spherical, for prototypes and for clusters in place of classes; ordinary, for medoids.
 
-Centroids are initialised by k-means++ on a sample and refined by faiss, on one thread. Spherical k-means scales rows to
-unit length and is repeated from several starts, and the tightest clustering wins: a single start often splits one class
-and merges two others. Where there are many rows, the starts compete on a sample, and the winner is refined on all rows:
-that costs about as much as one start. All draws are keyed by id. A table of more than half a gigabyte, such as
-embeddings that are mapped, is refined by passes over blocks of it instead, and never copied.
+Centroids are initialised by k-means++ on a sample, or for medoids by random rows if there are many, and refined by
+faiss, on one thread. Spherical k-means scales rows to unit length and is repeated from several starts, and the tightest
+clustering wins: a single start often splits one class and merges two others. Where there are many rows, the starts
+compete on a sample, and the winner is refined on all rows: that costs about as much as one start. All draws are keyed
+by id. A table of more than half a gigabyte, such as embeddings that are mapped, is refined by passes over blocks of it
+instead, and never copied.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
 DEFAULT_CLUSTERS = 10  # used if there are no classes
 SAMPLE = 100  # rows per centroid in the sample for k-means++
 TRIAL = 256  # rows per centroid in the sample on which starts compete
+SPREAD = 32  # centroids up to which ordinary k-means starts from k-means++
 ROUNDS = 50
 LAST_ROUNDS = 20  # on all rows, from what the sample gave
 STARTS = 8
@@ -136,9 +138,16 @@ def _tightest(unit: NDArray[np.float32], k: int, seed: int, ids: NDArray[Any]) -
 
 
 def centroids(points: NDArray[np.float64], k: int, seed: int, ids: NDArray[Any], rounds: int) -> NDArray[np.float64]:
-    """Return k centroids of the points themselves (k x d), by k-means from one start."""
-    start = points[starting_rows(points, k, ids, seed)].astype(np.float32)
-    return _refined(points.astype(np.float32), start, seed, rounds, spherical=False)
+    """Return k centroids of the points themselves (k x d), by k-means from one start.
+
+    Few centroids start from k-means++, which finds every clump. Many start from random rows: k-means++ would put too
+    many of them where rows are rare.
+    """
+    if k <= SPREAD:
+        chosen = starting_rows(points, k, ids, seed)
+    else:
+        chosen = np.sort(drawn_first(seed, ("k-means", 0), ids, k))
+    return _refined(points.astype(np.float32), points[chosen].astype(np.float32), seed, rounds, spherical=False)
 
 
 def _refined(
