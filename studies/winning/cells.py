@@ -20,7 +20,7 @@ from winnow.signals.soft_targets import soft_targets
 
 from .data import Setting, opened
 
-__all__ = ["ARMS", "Cell", "Ends", "cell_of", "named", "observed_and_pruned", "retrained", "run_setting"]
+__all__ = ["ARMS", "Cell", "Ends", "cell_of", "named", "observed_and_pruned", "retrained", "run_cells", "run_setting"]
 
 KEEPS = (0.5, 0.3, 0.1)
 MATCH = 0.5  # matched iterations
@@ -71,8 +71,19 @@ def run_setting(
     engine: wn.Local | None = None,
 ) -> list[Cell]:
     """Run one data set at every fraction; finished trainings are kept in `out`."""
-    source, test = opened(setting, quick)
-    cells = []
+    return run_cells(setting, opened(setting, quick), out, seeds, keeps, engine)
+
+
+def run_cells(
+    setting: Setting,
+    data: tuple[wn.Source, wn.Source],
+    out: Path,
+    seeds: int,
+    keeps: Sequence[float] = KEEPS,
+    engine: wn.Local | None = None,
+) -> list[Cell]:
+    """The same on training and test data that are given."""
+    (source, test), cells = data, []
     for keep in keeps:
         signals, subset = observed_and_pruned(setting, source, keep, out, engine)
         place = out / setting.name / f"{keep:g}"

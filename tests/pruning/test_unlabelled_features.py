@@ -48,7 +48,7 @@ def test_the_features_are_those_of_the_trained_backbone() -> None:
         backbone=unlabelled_features.Shrunk(3, 48), steps=6, seed=3,
     )  # fmt: skip
     signals = wn.embed(source, run.backbone, "")
-    by_hand = wn.select("strata", wn.score("prototype", signals), keep=0.5, balance=0.5, signals=signals, seed=3)
+    by_hand = wn.select("medoids", signals, keep=0.5, balance=0.5, seed=3)
     subset = wn.prune(source, 0.5, seed=3, balance=0.5)
     assert set(subset.ids) == set(by_hand.ids)
 

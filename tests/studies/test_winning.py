@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
-from studies.winning import fold_limit_check, sampling, tolerance_simulation, validity
+from studies.winning import fold_limit_check, regression, sampling, tolerance_simulation, unlabelled, validity
 from studies.winning.cells import ARMS, Ends, run_setting
 from studies.winning.data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS, opened
 from studies.winning.publishing import HEADS, publish, published, summary, table
@@ -154,3 +154,50 @@ def test_the_power_of_a_t_interval_is_that_of_simulated_ones():
     found = np.abs(runs.mean(1)) > stats.t.ppf(0.975, seeds - 1) * runs.std(1, ddof=1) / np.sqrt(seeds)
     assert validity.power_of_student(effect, seeds) == pytest.approx(found.mean(), abs=0.01)
     assert validity.power_of_student(0.0, seeds) == pytest.approx(0.05)
+
+
+def test_the_table_of_regression_marks_auto_and_counts_cells(ran):
+    cell = dataclasses.replace(ran[0][0], data="friedman0", holds=False)
+    up, down = Ends(0.02, 0.01, 0.03, 0.001), Ends(-0.02, -0.03, -0.01, 0.001)
+    won = dataclasses.replace(cell, against_random={**dict.fromkeys(ARMS, down), "soft random": up})
+    lost = dataclasses.replace(cell, against_random=dict.fromkeys(ARMS, down))
+    lines = regression.table([won, lost])
+    assert "**+2.00 ▲**" in lines[4]
+    assert "**-2.00 ▼**" in lines[5]
+    assert "2 cells: auto is above random by its interval in 1, below in 1 (1 after Holm's correction)" in lines[7]
+    assert "The veto fell back in 2 cells" in lines[8]
+
+
+def test_the_computed_table_of_regression_is_opened_without_any_package():
+    train, test = regression.opened(regression.COMPUTED)
+    assert (train.task, len(train), len(test)) == ("regression", 4500, 1500)
+
+
+def test_the_study_without_labels_hides_them_from_the_choice(monkeypatch):
+    seen = []
+    prune = wn.prune
+    monkeypatch.setattr(
+        wn, "prune", lambda source, *rest, **named: seen.append(source) or prune(source, *rest, **named)
+    )
+    monkeypatch.setattr(unlabelled, "KEEPS", (0.1,))
+    monkeypatch.setattr(unlabelled, "METHODS", ("random", "auto"))
+    rows = wn.open((np.random.default_rng(0).normal(size=(300, 3)).astype("f4"), np.arange(300) % 2))
+    monkeypatch.setattr(
+        unlabelled, "opened", lambda setting, quick: (rows.at(range(200), "a"), rows.at(range(200, 300), "b"))
+    )
+    cells = unlabelled.run_set("digits", 2, quick=True)
+    assert {source.task for source in seen} == {"unlabelled"}
+    assert all(source.labels is None for source in seen)
+    assert [cell["judge"] for cell in cells] == ["network", "forest"]
+    assert {cell["kept"] for cell in cells} == {20}
+    (row, _) = unlabelled.rows_of(cells)
+    assert (row["data"], row["kept"]) == ("digits*", "0.1 (20)")
+    centre, low, high, _ = cells[0]["gaps"]["auto"]
+    assert low <= centre <= high
+    assert row["auto"].startswith(f"{100 * centre:+.1f}")
+    assert unlabelled.summary(cells)[-1].startswith("| development, 2 cells |")
+
+
+def test_the_lists_without_labels_do_not_meet():
+    assert not set(unlabelled.DEVELOPMENT) & set(unlabelled.CHECKED)
+    assert {*unlabelled.DEVELOPMENT, *unlabelled.CHECKED} <= set(SETTINGS)
