@@ -174,7 +174,7 @@ def test_a_table_without_a_test_split_has_a_fifth_held_out(winnow: Winnow, tmp_p
     short = ["--model", "mlp", "--epochs", 4, "--batch", 16, "--seeds", 2, "--proof-seeds", 1, "--workers", 1]
     said = winnow("prune", rows, "--labels", "price", "--keep", 0.5, *short, "--out", tmp_path / "run")
     assert said.code == 0
-    assert "kept 24 of 48 examples by medoids@0.5" in said.out
+    assert "kept 24 of 48 examples by auto@0.5 (too few examples to try difficulty+tilted" in said.out
     assert "12 examples were held out" in said.out
 
 

@@ -210,7 +210,7 @@ def test_the_users_own_network_and_a_killed_pilot_that_goes_on(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("task", "word", "method"),
     [
-        ("regression", "the target is a number", "medoids"),
+        ("regression", "the target is a number", "difficulty+tilted(uniform=0.5)"),
         ("unlabelled", "no labels", "medoids"),
     ],
 )

@@ -29,8 +29,8 @@ def prune(source: wn.Source, keep: float | None = None, **options: Any) -> wn.Su
     ("task", "keep", "method"),
     [
         ("classification", 0.5, "medoids"),
-        ("regression", 0.5, "medoids"),
-        ("regression", 0.2, "medoids"),
+        ("regression", 0.5, "difficulty+tilted(uniform=0.5)"),
+        ("regression", 0.2, "difficulty+tilted(uniform=0.5)"),
         ("unlabelled", 0.5, "medoids"),
         ("unlabelled", 0.2, "medoids"),
     ],

@@ -184,14 +184,14 @@ def test_of_a_small_source_medoids_are_used_untried_and_said_to_be() -> None:
 
 
 def test_of_a_small_source_any_other_candidate_falls_back_to_random() -> None:
-    source, counting = rows(90), Counting()
+    source, counting = rows(60, "regression"), Counting()
     options: dict[str, Any] = {"model": "mlp", "recipe": wn.Recipe(epochs=2), "engine": counting}
-    subset = wn.prune(source, 0.8, **options)
+    subset = wn.prune(source, 0.4, **options)
     assert counting.done == 1
-    said = "too few examples to try tilted; so the subset is random, with soft targets"
+    said = "too few examples to try difficulty+tilted(uniform=0.5); so the subset is random, with soft targets"
     assert (subset.certificate["method"], subset.certificate["why"]) == ("random", said)
-    assert subset.certificate["veto"] == Untried("tilted", holds=False).certificate()
-    assert subset.ids.tolist() == wn.prune(source, 0.8, method="random", **options).ids.tolist()
+    assert subset.certificate["veto"] == Untried("difficulty+tilted(uniform=0.5)", holds=False).certificate()
+    assert subset.ids.tolist() == wn.prune(source, 0.4, method="random", **options).ids.tolist()
     assert subset.targets is not None
 
 

@@ -41,10 +41,8 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
     """
     if task == "regression":
         return Chosen(
-            "medoids",
-            "the target is a number: the subset has an example of every part of the data. What has a high loss is often "
-            "noise in the target, so nothing leans towards it",
-            covers=True,
+            "difficulty+tilted(uniform=0.5)",
+            "the target is a number: half of an example's chance follows its summed loss, half is the same for all",
         )
     if task == "unlabelled":
         return Chosen(
