@@ -55,11 +55,11 @@ class EmbeddingIndex:
         """Rows minus the mean of the points: smaller numbers are subtracted more precisely."""
         return np.ascontiguousarray(np.asarray(rows, dtype=np.float64) - self.mean, dtype=np.float32)
 
-    def part(self, block: slice) -> Rows:
-        """Rows of a block in the order of ids."""
+    def part(self, block: slice | NDArray[np.int64]) -> Rows:
+        """Rows of a block, or at places, in the order of ids."""
         return self.centred(self._given(block))
 
-    def _given(self, block: slice) -> NDArray[Any]:
+    def _given(self, block: slice | NDArray[np.int64]) -> NDArray[Any]:
         """The same as they were given; pages of a map are let go now and then."""
         self._read += 1
         if self._read % LET_GO == 0:
@@ -68,7 +68,10 @@ class EmbeddingIndex:
 
     def at(self, places: NDArray[np.int64]) -> Rows:
         """Rows at places in the order of ids."""
-        return self.centred(self.rows[self.positions(places)])
+        out = np.empty((len(places), self.rows.shape[1]), dtype=np.float32)
+        for start in range(0, len(places), BLOCK):
+            out[start : start + BLOCK] = self.part(places[start : start + BLOCK])
+        return out
 
     def positions(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The positions of places in the order of ids."""

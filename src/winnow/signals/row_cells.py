@@ -35,7 +35,8 @@ CELL = 256  # rows
 PER_CENTRE = 32  # rows per cell that k-means is trained on
 ROUNDS = 8
 BLOCK = 8_192  # rows at a time
-LET_GO = 16  # blocks between two times at which pages of the file are let go
+WRITTEN = 128 << 20  # bytes of cells that are gathered in memory before they are written
+LET_GO = 8 << 20  # bytes of rows between two times at which pages of the file are let go
 
 
 def _cells_of(size: int) -> int:
@@ -54,7 +55,7 @@ class RowCells:
     Parameters
     ----------
     part
-        Returns the rows of a block, as float32.
+        Returns the rows of a block, or those at ascending places, as float32.
     size
         The number of rows.
     sample
@@ -63,7 +64,7 @@ class RowCells:
         Of k-means.
     """
 
-    def __init__(self, part: Callable[[slice], Rows], size: int, sample: Rows, seed: int) -> None:
+    def __init__(self, part: Callable[[slice | Whole], Rows], size: int, sample: Rows, seed: int) -> None:
         self.size, self.width = size, sample.shape[1]
         groups, centres = _centres(sample, _cells_of(size), seed)
         self.count = sum(map(len, centres))
@@ -80,18 +81,34 @@ class RowCells:
         # the places of the rows of each cell, ascending
         self._members = np.argsort(own, kind="stable").astype(np.int32 if size < 2**31 else np.int64)
         self._values = scratch_rows((size * self.width,), np.float32)
-        written = np.zeros(self.count, dtype=np.int64)
-        for number, start in enumerate(range(0, size, BLOCK)):
-            rows = part(slice(start, start + BLOCK))
-            put_rows(rows, own[start : start + len(rows)], self._starts, written, self._values)
-            self._rest(number)
+        first = 0
+        while first < self.count:
+            last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
+            self._write(part, own, first, last)
+            first = last
+
+    def _write(self, part: Callable[[slice | Whole], Rows], own: NDArray[np.int32], first: int, last: int) -> None:
+        """Gather the rows of some cells in memory, then write them: the pages of other cells are not touched."""
+        start, stop = (int(self._starts[cell]) for cell in (first, last))
+        places = np.sort(self._members[start:stop])
+        made = np.empty((stop - start) * self.width, dtype=np.float32)
+        written = np.zeros(last - first, dtype=np.int64)
+        for at in range(0, places.size, BLOCK):
+            some = places[at : at + BLOCK]
+            put_rows(part(some), own[some] - first, self._starts[first : last + 1] - start, written, made)
+        self._values[start * self.width : stop * self.width] = made
+        let_go(self._values)
+
+    def _cells_within(self, first: int, most: int) -> int:
+        """The cell behind those from `first` on that hold so many rows together; one cell at least."""
+        last = int(np.searchsorted(self._starts, self._starts[first] + most, "right")) - 1
+        return min(self.count, max(first + 1, last))
 
     def blocks(self) -> Iterator[tuple[Whole, Rows]]:
         """All rows, a few cells at a time: their places and the rows."""
         first, number = 0, 0
         while first < self.count:
-            last = int(np.searchsorted(self._starts, self._starts[first] + BLOCK, "right")) - 1
-            last = min(self.count, max(first + 1, last))
+            last = self._cells_within(first, BLOCK)
             places = self._members[self._starts[first] : self._starts[last]].astype(np.int64)
             if places.size:
                 yield places, np.concatenate([self._cell(cell).T for cell in range(first, last)])
@@ -104,7 +121,8 @@ class RowCells:
         return found
 
     def _rest(self, number: int) -> None:
-        if number % LET_GO == LET_GO - 1:
+        every = max(1, LET_GO // (4 * self.width * BLOCK))
+        if number % every == every - 1:
             let_go(self._values)
 
     def _cells(self, rows: Rows, probes: int) -> Whole:
