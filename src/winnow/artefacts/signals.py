@@ -5,8 +5,8 @@ registered for its signal (`core.registry.signal`), such as `seeds x epochs x ex
 saved with the arrays. `winnow methods` lists the signals. A large file is mapped, not read (`mapped_tensors`).
 
 Losses, probabilities of the label, margins, correctness, EL2N errors and averaged predictions follow from logits: if
-they are not held, they are computed from the logits, so that every score works from either. Losses, probabilities and
-correctness also follow from dynamics in half precision (`half_dynamics`).
+they are not held, they are computed from the logits, so that every score works from either. All but the predictions
+also follow from dynamics in half precision (`half_dynamics`), as they are stored by default.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
     def _coded(self, name: object) -> str | None:
         """The array in half precision from which this one follows."""
         origin = FROM.get(str(name), "")
-        return origin if origin in self.arrays and self.arrays[origin].dtype == np.float16 else None
+        return origin if origin in self.arrays else None
 
     def origin(self, name: str, owner: str = "this step") -> str:
         """The name of the held array that gives this one, such as `logits`; the error says how to observe it."""

@@ -130,36 +130,37 @@ def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     """
     n = len(source)
     given = None if embeddings is None else checks_rows(embeddings, n)
-    original = _originals(source)
-    single = np.flatnonzero(original == np.arange(n))
-    repeated = np.ones(n)
-    if source.kind == "table" and single.size < n:
-        repeated = repeat_probability(comparable(source))
-    copies = np.flatnonzero((original != np.arange(n)) & (repeated >= REPEATED))
-    sure_copies = repeated[copies]
-    del repeated
+    again, first = _repeats(source)
+    alone = np.ones(n, dtype=bool)
+    alone[again] = False
+    single = np.flatnonzero(alone)
+    sure_copies = np.ones(again.size)
+    if source.kind == "table" and again.size:
+        sure_copies = repeat_probability(comparable(source))[again]
+    copies, sure_copies = sure_copies >= REPEATED, sure_copies[sure_copies >= REPEATED]
     part = source if single.size == n else source.with_labels(None, "unlabelled").at(single)
     needed = None if given is None or source.kind == "table" else _rows_at(given, single)
     found = near_pairs(part, needed, seed=seed)
     near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
-    edges = np.concatenate([near.pairs, np.stack([copies, original[copies]], axis=1)])
+    edges = np.concatenate([near.pairs, np.stack([again[copies], first[copies]], axis=1)])
+    original = np.arange(n)
+    original[again] = first
     return _grouped(source, edges, np.concatenate([near.probabilities, sure_copies]), original, near)
 
 
-def _originals(source: Source) -> NDArray[np.int64]:
-    """For each example, the position of the one with the first id among those of its content."""
+def _repeats(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of examples whose content another one has too, and of the one with the first id among these."""
     order, keys = order_of(source.ids), content_keys(source)
     if order is None:
         order = np.argsort(keys, kind="stable")
     else:
         order = order[np.argsort(keys[order], kind="stable")]
     keys = keys[order]
-    # most examples are alone: what follows takes memory for the others only
     again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
     first = np.maximum.accumulate(np.where(np.diff(again, prepend=-1) > 1, again - 1, 0))
-    original = np.arange(len(source))
-    original[order[again]] = order[first]
-    return original
+    order, first = order[again], order[first]
+    by_place = np.argsort(order)
+    return order[by_place], first[by_place]
 
 
 def _rows_at(table: NDArray[Any], where: NDArray[np.int64]) -> NDArray[Any]:

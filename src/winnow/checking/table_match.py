@@ -17,6 +17,7 @@ from ..artefacts import Source
 from ..artefacts.frozen_arrays import let_go
 from ..core.progress import track
 from ..core.scratch_rows import scratch_rows
+from ..sources.row_groups import forget_groups
 
 __all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]
 
@@ -65,6 +66,7 @@ def _all_rows(source: Source, dtype: np.dtype[Any]) -> NDArray[np.floating]:
         where = np.arange(start, min(start + READ, len(rows)))
         rows[where] = source.read(where).reshape(where.size, -1)
         let_go(rows)
+    forget_groups()
     return rows
 
 

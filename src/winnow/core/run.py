@@ -238,6 +238,7 @@ class Run:
             try:
                 found = timed(kind.load(self.path / record["file"]), record.get("durations", {}))
                 self._seconds[name] = float(record["seconds"])
+                forget_unfinished(self.path, name)  # left by a process killed right after it had recorded the step
                 return found  # type: ignore[no-any-return]
             except StoreError as error:  # whole, but of another version
                 damage = f"{self.path / record['file']} cannot be used ({str(error).rstrip('.')})"

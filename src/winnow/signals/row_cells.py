@@ -35,8 +35,8 @@ CELL = 256  # rows
 PER_CENTRE = 32  # rows per cell that k-means is trained on
 ROUNDS = 8
 BLOCK = 8_192  # rows at a time
+SEARCHED = 16 << 10  # bytes of rows searched for at a time in a file: the pages that they touch are a hundred MB or so
 WRITTEN = 128 << 20  # bytes of cells that are gathered in memory before they are written
-LET_GO = 8 << 20  # bytes of rows between two times at which pages of the file are let go
 
 
 def _cells_of(size: int) -> int:
@@ -106,24 +106,18 @@ class RowCells:
 
     def blocks(self) -> Iterator[tuple[Whole, Rows]]:
         """All rows, a few cells at a time: their places and the rows."""
-        first, number = 0, 0
+        first = 0
         while first < self.count:
             last = self._cells_within(first, BLOCK)
             places = self._members[self._starts[first] : self._starts[last]].astype(np.int64)
             if places.size:
                 yield places, np.concatenate([self._cell(cell).T for cell in range(first, last)])
-                self._rest(number)
-            first, number = last, number + 1
+            first = last
 
     def _cell(self, cell: int) -> Rows:
         start, stop = int(self._starts[cell]), int(self._starts[cell + 1])
         found: Rows = self._values[start * self.width : stop * self.width].reshape(self.width, stop - start)
         return found
-
-    def _rest(self, number: int) -> None:
-        every = max(1, LET_GO // (4 * self.width * BLOCK))
-        if number % every == every - 1:
-            let_go(self._values)
 
     def _cells(self, rows: Rows, probes: int) -> Whole:
         """The nearest cells of each row, in no order."""
@@ -150,6 +144,8 @@ class RowCells:
         apart = np.empty((len(rows), k), dtype=np.float32)
         mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
         step = max(1, min(BLOCK, (1 << 22) // probes))
+        if isinstance(self._values, np.memmap):
+            step = min(step, max(64, SEARCHED // (4 * self.width)))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             cells = self._cells(rows[some], probes)
@@ -159,6 +155,7 @@ class RowCells:
                 search_cells(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
 
             _side_by_side(work, len(cells), step)
+            let_go(self._values)  # the nearest cells are scattered over the file
         return found, np.sqrt(apart)
 
 
