@@ -171,10 +171,14 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path):
         select("rank", tmp_path, size=1)
     wn.Scores("made", [1, 2], [0.1, 0.2]).save(tmp_path / "a.parquet")
     wn.Scores("other", [3], [0.3]).save(tmp_path / "b.parquet")
-    with pytest.raises(InputError, match="name of the scores in .* must be the same in all files; b.parquet has 'other'"):
+    with pytest.raises(
+        InputError, match=r"name of the scores in .* must be the same in all files; b.parquet has 'other'"
+    ):
         select("rank", tmp_path, size=1)
     wn.Scores("made", ["x"], [0.3]).save(tmp_path / "b.parquet")
-    with pytest.raises(InputError, match="columns of the scores in .* those of b.parquet differ from those of a.parquet"):
+    with pytest.raises(
+        InputError, match=r"columns of the scores in .* those of b.parquet differ from those of a.parquet"
+    ):
         select("rank", tmp_path, size=1)
 
 

@@ -81,7 +81,9 @@ def test_easy_examples_are_told_apart_where_a_probability_would_be_one() -> None
 def test_small_errors_keep_their_digits_and_are_not_zero() -> None:
     errors = np.array([2**0.5, 1e-3, 1e-6, 3e-9, 1e-11])
     ones = np.ones(errors.size)
-    found = decoded("errors", coded({"losses": ones, "margins": ones, "correct": ones, "errors": errors})["half_errors"])
+    found = decoded(
+        "errors", coded({"losses": ones, "margins": ones, "correct": ones, "errors": errors})["half_errors"]
+    )
     np.testing.assert_allclose(found[:4], errors[:4], rtol=1e-3)
     assert found[4] > 0
     assert errors.astype(np.float16)[3] == 0

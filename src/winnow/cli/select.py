@@ -25,7 +25,10 @@ Examples:
 def select(
     call: Call,
     name: Annotated[str, typer.Argument(help="A selector; winnow methods lists them.")],
-    run: Annotated[Path, typer.Argument(help="Run directory of winnow observe or winnow prune, a file of scores, or a folder of them.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run directory of winnow observe or winnow prune, a file of scores, or a folder of them."),
+    ],
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/NAME.parquet if not given.")] = None,
     as_json: o.Json = False,
 ) -> None:

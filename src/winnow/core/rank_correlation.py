@@ -32,7 +32,9 @@ def _mean_ranks(values: NDArray[np.floating[Any]]) -> Array:
     del ordered
     counts = np.diff(starts, append=values.size)
     ranks = np.empty(values.size)
-    ranks[order] = np.arange(values.size) if starts.size == values.size else np.repeat(starts + (counts - 1) / 2, counts)
+    ranks[order] = (
+        np.arange(values.size) if starts.size == values.size else np.repeat(starts + (counts - 1) / 2, counts)
+    )
     return ranks
 
 
