@@ -26,7 +26,7 @@ from ..core.invocation import command_words
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
 from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids
-from .half_dynamics import FROM, decoded
+from .half_dynamics import FROM, HALF, decoded
 from .label_set_logits import seen_logits
 from .label_sets import check_label_rows
 from .labelled_logits import DYNAMICS, first_averaged
@@ -170,7 +170,8 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
             how = "Get it with wn.embed(source, model)"
         if signal is not None and command_words() is not None:
             how = f"Record it with winnow observe --want {signal.name}"
-        raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
+        given = {one for one in self.arrays if one not in HALF} | {one for one in FROM if self._coded(one) is not None}
+        raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(given))}. {how}.")
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
         """The array of that name, as held or computed from the logits.
