@@ -130,6 +130,26 @@ def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None
         assert not part.exists()
 
 
+def test_a_damaged_description_of_a_run_is_written_again(tmp_path: Path) -> None:
+    """Nothing depends on what was called but the command that is shown for making it again."""
+    about = tmp_path / "run" / "run.json"
+    with Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    written = about.read_bytes()
+    about.write_text(json.dumps({**json.loads(written), "called": ["prune", "other"]}))
+    noted = pytest.warns(UserWarning, match=r"run.json is not as winnow wrote it; it is written again")
+    with noted, Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    assert about.read_bytes() == written
+    before = {
+        name: value for name, value in json.loads(written).items() if name != "check"
+    }  # as older versions wrote it
+    about.write_text(json.dumps(before))
+    with Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    assert about.read_bytes() == written
+
+
 def test_what_was_kept_of_a_finished_step_is_removed_after_a_kill_too(tmp_path: Path) -> None:
     with Run(tmp_path / "run", {}) as run:
         run.step("deep/one", Note, making("made"))

@@ -28,13 +28,15 @@ def _mean_ranks(values: NDArray[np.floating[Any]]) -> Array:
     """Return the ranks, from 0; ties share their mean rank. There may be very many examples, so little is held."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    ties = ordered[1:] == ordered[:-1]
     del ordered
-    counts = np.diff(starts, append=values.size)
     ranks = np.empty(values.size)
-    ranks[order] = (
-        np.arange(values.size) if starts.size == values.size else np.repeat(starts + (counts - 1) / 2, counts)
-    )
+    if not ties.any():
+        ranks[order] = np.arange(values.size)
+        return ranks
+    starts = np.flatnonzero(np.concatenate([[True], ~ties]))
+    counts = np.diff(starts, append=values.size)
+    ranks[order] = np.repeat(starts + (counts - 1) / 2, counts)
     return ranks
 
 
