@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,10 +15,13 @@ import winnow as wn
 from tests.checking.small import darker, images, jpeg, moved, named, table
 from tests.oracles import checking as oracle
 from winnow.artefacts import Source
+from winnow.checking import table_match
 from winnow.checking.duplicates import _components, duplicates
 from winnow.checking.near_pairs import near_pairs
 from winnow.checking.table_match import chance_agreements, repeat_probability, standard_rows
 from winnow.core.errors import InputError
+from winnow.core.scratch_rows import scratch_rows
+from winnow.sources import row_groups
 
 IMAGES = images(300)
 COPIES = np.stack([*map(jpeg, IMAGES[:10]), *map(moved, IMAGES[10:20]), *map(darker, IMAGES[20:30]), IMAGES[30]])
@@ -143,6 +150,23 @@ def test_small_and_odd_sources() -> None:
     assert near_pairs(named(IMAGES[:2])).pairs.shape == (0, 2)
     constant = np.concatenate([table(60), np.zeros((60, 1), dtype=np.float32)], axis=1)
     assert not standard_rows(named(constant))[:, -1].any()
+
+
+def test_a_table_in_a_file_is_standardised_piece_by_piece(tmp_path, monkeypatch) -> None:
+    """The pieces and the file change nothing, and row groups are not held when all of them have been read."""
+    x = table(90)
+    x[:, 2] = 7.0
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"id": np.arange(90), **{f"x{k}": x[:, k] for k in range(x.shape[1])}}), path)
+    wanted = x - x.mean(axis=0, dtype=np.float64)
+    spread = wanted.std(axis=0)
+    wanted = np.divide(wanted, spread, out=np.zeros_like(wanted), where=spread > 1e-6)
+    held = standard_rows(named(x))
+    monkeypatch.setattr(table_match, "READ", 16)
+    monkeypatch.setattr(table_match, "scratch_rows", partial(scratch_rows, held=0))
+    for rows in (held, standard_rows(named(x)), standard_rows(wn.open(path))):
+        assert np.allclose(rows, wanted, atol=1e-5)
+    assert row_groups._groups.nbytes == 0
 
 
 def test_what_agrees_by_chance_is_counted() -> None:

@@ -91,10 +91,10 @@ def test_observe_says_what_it_recorded(winnow: Winnow, run: Path) -> None:
     assert said.json == {
         "signals": str(run / "signals.safetensors"),
         "examples": 80,
-        "arrays": {key: [2, 4, 80] for key in ("correct", "errors", "losses", "margins", "probabilities")},
+        "arrays": {key: [2, 4, 80] for key in ("half_errors", "half_margins", "odds")},
     }
     text = winnow(*command)
-    assert "margins          2 x 4 x 80\n" in text.out
+    assert "half_margins     2 x 4 x 80\n" in text.out
     assert text.out.endswith(f"signals  {run / 'signals.safetensors'}\n")
 
 
@@ -341,7 +341,7 @@ def test_asking_for_more_adds_to_an_observation(winnow: Winnow, tmp_path: Path) 
     typed = ["observe", "digits", *SHORT, "--seeds", "2", "--out", str(tmp_path / "run")]
     assert winnow(*typed).code == 0
     assert winnow(*typed, "--want", "gradient_norms").code == 0
-    assert {"margins", "gradient_norms"} <= set(wn.Signals.load(tmp_path / "run" / "signals.safetensors").arrays)
+    assert {"half_margins", "gradient_norms"} <= set(wn.Signals.load(tmp_path / "run" / "signals.safetensors").arrays)
     said = winnow(*[word if word != "4" else "5" for word in typed])
     assert said.code == 2
     assert "other settings" in said.err

@@ -17,6 +17,7 @@ import winnow as wn
 from winnow.core.errors import InputError, NotFoundError, RunInUseError, StoreError
 from winnow.core.files import atomic, fingerprint, read_json, write_json
 from winnow.core.run import Run
+from winnow.core.unfinished import UNFINISHED
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,38 @@ def test_left_over_parts_of_a_killed_process_are_removed(tmp_path: Path) -> None
     part.write_text("half")
     with Run(tmp_path, {}):
         assert not part.exists()
+
+
+def test_a_damaged_description_of_a_run_is_written_again(tmp_path: Path) -> None:
+    """Nothing depends on what was called but the command that is shown for making it again."""
+    about = tmp_path / "run" / "run.json"
+    with Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    written = about.read_bytes()
+    about.write_text(json.dumps({**json.loads(written), "called": ["prune", "other"]}))
+    noted = pytest.warns(UserWarning, match=r"run.json is not as winnow wrote it; it is written again")
+    with noted, Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    assert about.read_bytes() == written
+    before = {
+        name: value for name, value in json.loads(written).items() if name != "check"
+    }  # as older versions wrote it
+    about.write_text(json.dumps(before))
+    with Run(tmp_path / "run", {"keep": 0.5}):
+        pass
+    assert about.read_bytes() == written
+
+
+def test_what_was_kept_of_a_finished_step_is_removed_after_a_kill_too(tmp_path: Path) -> None:
+    with Run(tmp_path / "run", {}) as run:
+        run.step("deep/one", Note, making("made"))
+    kept = [tmp_path / "run" / UNFINISHED / "deep" / name / "0.safetensors" for name in ("one", "two")]
+    for file in kept:  # a kill between the record and the removal leaves the first; the second is under way
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"half done")
+    with Run(tmp_path / "run", {}) as run:
+        run.step("deep/one", Note, making("made"))
+    assert [file.exists() for file in kept] == [False, True]
 
 
 def test_seconds_are_those_of_the_first_making(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_doubts_follow_the_training_and_spare_small_classes() -> None:
     assert 3 in doubts.wrong
     assert doubts.likely[3] == source.labels[3]
     assert doubts.rank(int(doubts.wrong[0])) == 1
-    bare = dataclasses.replace(signals, arrays={"losses": signals.arrays["losses"]})
+    bare = dataclasses.replace(signals, arrays={"losses": signals.losses})
     assert DoubtedLabels.of(bare, wrong.ids) is None
 
 

@@ -306,13 +306,13 @@ GRADIENTS = 12 * (256 * (34 + 18) + 34)  # of a chunk of 256 examples, in three 
 @pytest.mark.parametrize(
     ("method", "signals", "job", "copies"),
     [
-        # Four numbers of 4 bytes and one of 1 byte in 2 epochs, for both seeds
-        ("el2n", 2 * 34 * N, EXAMPLES + 2.25 * 34 * N + BATCH, 0),
+        # Three numbers of 2 bytes in 2 epochs, for both seeds; of the epoch under way, four of 4 bytes and one of 1
+        ("el2n", 2 * 12 * N, EXAMPLES + 2.25 * 12 * N + 17 * N + BATCH, 0),
         ("grand", 2 * 4 * N, EXAMPLES + GRADIENTS, 0),
         # 10 models; each has the 0.7 of the examples that it is trained on twice, and all of them once
         ("memorization", 10 * 2 * N, 2.4 * EXAMPLES + BATCH, 0),
         # 16 numbers of 4 bytes from both seeds, of which one is chosen by: 9 copies, and blocks of distances
-        ("aum+graph", 2 * 34 * N + 2 * 64 * N, EXAMPLES + 2.25 * 34 * N + BATCH, 9 * 64 * N + (128 << 20)),
+        ("aum+graph", 2 * 12 * N + 2 * 64 * N, EXAMPLES + 2.25 * 12 * N + 17 * N + BATCH, 9 * 64 * N + (128 << 20)),
         ("kcenter", 2 * 64 * N, EXAMPLES + BATCH, 4 * 64 * N),
     ],
 )

@@ -203,7 +203,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.getrlimit(resource.R
 {}
 """
 WRITES = {
-    "a run": "wn.observe('digits', 'mlp', wn.Recipe(epochs=3), limit=400, out='run', engine=wn.Local(workers=1))",
+    "a run": "wn.observe('digits', 'mlp', wn.Recipe(epochs=12), limit=400, out='run', engine=wn.Local(workers=1))",
     "a subset": "wn.Subset(np.arange(10**5)).save('subset.parquet')",
     "signals": "wn.Signals(np.arange(9999), {'embeddings': np.ones((9999, 4))}, 'unlabelled').save('s.safetensors')",
     "an export": "wn.Subset(wn.open('digits').ids).export('digits.npz', 'digits')",

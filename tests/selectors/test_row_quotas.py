@@ -151,6 +151,43 @@ def test_a_file_gives_what_memory_gives(crowded, tmp_path, name, text):
         assert fast.provenance["parameters"] == slow.provenance["parameters"]
 
 
+@pytest.mark.parametrize("name", ["rank", "strata", "random"])
+def test_files_of_parts_give_what_one_file_gives(crowded, tmp_path, name):
+    pool = observed(800, "smooth")
+    how = {"task": "classification", "classes": pool.classes}
+    whole = wn.Scores("made", pool.ids, pool.scores, labels=pool.labels, **how).save(tmp_path / "whole.parquet")
+    (tmp_path / "parts").mkdir()
+    for number, where in enumerate(np.array_split(np.random.default_rng(0).permutation(800), 3)):
+        part = wn.Scores("made", pool.ids[where], pool.scores[where], labels=pool.labels[where], **how)
+        part.save(tmp_path / "parts" / f"{number}.parquet")
+    one, several = (select(name, path, keep=0.1, seed=2) for path in (whole, tmp_path / "parts"))
+    assert np.array_equal(np.sort(one.ids), np.sort(several.ids))
+    assert one.certificate == several.certificate
+    assert one.provenance["inputs"]["scores"]["digest"] != several.provenance["inputs"]["scores"]["digest"]
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path):
+    with pytest.raises(InputError, match="must be parquet files; the folder holds none"):
+        select("rank", tmp_path, size=1)
+    wn.Scores("made", [1, 2], [0.1, 0.2]).save(tmp_path / "a.parquet")
+    wn.Scores("other", [3], [0.3]).save(tmp_path / "b.parquet")
+    with pytest.raises(
+        InputError, match=r"name of the scores in .* must be the same in all files; b.parquet has 'other'"
+    ):
+        select("rank", tmp_path, size=1)
+    wn.Scores("made", ["x"], [0.3]).save(tmp_path / "b.parquet")
+    with pytest.raises(
+        InputError, match=r"columns of the scores in .* those of b.parquet differ from those of a.parquet"
+    ):
+        select("rank", tmp_path, size=1)
+
+
+def test_saved_scores_are_in_row_groups(tmp_path):
+    rows = (1 << 20) + 5
+    path = wn.Scores("made", np.arange(rows), np.zeros(rows)).save(tmp_path / "scores.parquet")
+    assert pq.ParquetFile(path).num_row_groups == 2
+
+
 def test_a_file_without_labels_has_no_quotas(tmp_path):
     path = wn.Scores("made", np.arange(50), np.arange(50.0)).save(tmp_path / "scores.parquet")
     assert select("rank", path, size=3).ids.tolist() == [47, 48, 49]

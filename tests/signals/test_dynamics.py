@@ -12,6 +12,7 @@ import winnow as wn
 from tests.oracles import dynamics as oracle
 from tests.oracles.signals import watch
 from tests.signals.small import digits, rows
+from winnow.artefacts.half_dynamics import HALF
 from winnow.artefacts.labelled_logits import DYNAMICS, first_averaged
 from winnow.core.errors import InputError, NotDefinedError, UnknownNameError
 from winnow.engines import Local
@@ -35,7 +36,7 @@ def recorded(keep: tuple[str, ...], epochs: int = EPOCHS, **options: object) -> 
 
 @pytest.mark.parametrize("keep", [("dynamics",), ("logits",), ("logits", "dynamics")])
 def test_dynamics_are_those_of_the_slow_twin_recorded_or_from_logits(keep) -> None:
-    signals = recorded(keep).signals()
+    signals = recorded(keep, precision="single").signals()
     assert ("logits" in signals.arrays) == ("logits" in keep)
     for name, wanted in oracle.dynamics(LOGITS, TARGETS).items():
         assert name in signals
@@ -45,7 +46,8 @@ def test_dynamics_are_those_of_the_slow_twin_recorded_or_from_logits(keep) -> No
 
 
 def test_recorded_dynamics_equal_those_computed_from_logits_bit_by_bit() -> None:
-    held, from_logits = recorded(("dynamics",)).signals(), recorded(("logits",)).signals()
+    held = recorded(("dynamics",), precision="single").signals()
+    from_logits = recorded(("logits",)).signals()
     for name in DYNAMICS:
         assert held.arrays[name].tobytes() == from_logits.array(name).tobytes(), name
 
@@ -109,13 +111,13 @@ def test_a_recorder_without_correctness_says_so() -> None:
 
 def test_observe_records_dynamics_in_the_training_pass() -> None:
     seen = wn.observe(digits(), "mlp", QUICK, 2, engine=ONE)
-    assert set(seen.arrays) == set(DYNAMICS)
+    assert set(seen.arrays) == set(HALF)
     assert seen.provenance["parameters"]["mode"] == "train"
     for which in (0, 1):
         twin = watch(digits(), "mlp", QUICK, which)
         wanted = oracle.dynamics(twin.during, twin.targets.tolist())
         for name in ("losses", "probabilities", "margins", "errors"):
-            np.testing.assert_allclose(seen.canonical().array(name)[which], wanted[name], rtol=1e-3, atol=1e-4)
+            np.testing.assert_allclose(seen.canonical().array(name)[which], wanted[name], rtol=2e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(("want", "mode"), [(BOTH, "train"), ((*BOTH, "logits"), "eval"), (("losses",), "eval")])

@@ -62,7 +62,8 @@ def test_blocks_give_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     held = made().search(POINTS, 3, None, 5)
     monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
-    monkeypatch.setattr(row_cells, "LET_GO", 1)
+    monkeypatch.setattr(row_cells, "WRITTEN", 1000)  # a few cells at a time
+    monkeypatch.setattr(row_cells, "BLOCK", 30)
     on_disk = made()
     assert isinstance(on_disk._values, np.memmap)
     for one, other in zip(held, on_disk.search(POINTS, 3, None, 5), strict=True):

@@ -31,13 +31,13 @@ def logged(epochs: int = EPOCHS, **how: Any) -> wn.Recorder:
 
 
 def test_six_bytes_per_example_and_epoch() -> None:
-    arrays = logged(precision="half").signals().arrays
+    arrays = logged().signals().arrays
     assert sum(arrays[name].nbytes for name in arrays if name != "predictions") == 6 * N * EPOCHS
 
 
 @pytest.mark.parametrize("missing", ["error", "carry"])
 def test_what_follows_is_near_what_single_precision_holds(missing: str, tmp_path: Path) -> None:
-    single, half = logged(missing=missing).signals(), logged(missing=missing, precision="half").signals()
+    single, half = logged(missing=missing, precision="single").signals(), logged(missing=missing).signals()
     for name in DYNAMICS:
         assert name in half
         near = {"rtol": 8e-3, "atol": 1e-6}  # of easy examples: the log-odds have three digits
@@ -47,7 +47,7 @@ def test_what_follows_is_near_what_single_precision_holds(missing: str, tmp_path
     again = wn.Signals.load(tmp_path / "half.safetensors")
     assert again.fingerprint == half.fingerprint
     np.testing.assert_array_equal(again.array("losses"), half.array("losses"))
-    on_disk = logged(missing=missing, precision="half", directory=tmp_path).signals()
+    on_disk = logged(missing=missing, directory=tmp_path).signals()
     assert on_disk.fingerprint == half.fingerprint
 
 
@@ -55,7 +55,7 @@ def test_what_follows_is_near_what_single_precision_holds(missing: str, tmp_path
     "name", ["aum", "el2n", "dual", "difficulty", "forgetting", "dynamic_uncertainty", "mislabelled"]
 )
 def test_ranks_and_subsets_hardly_change(name: str) -> None:
-    single, half = logged().signals(), logged(precision="half").signals()
+    single, half = logged(precision="single").signals(), logged().signals()
     one, other = wn.score(name, single), wn.score(name, half)
     assert rank_correlation(one.values, other.values) > 0.9999
     kept = [set(wn.select("rank", scores, keep=0.3).ids.tolist()) for scores in (one, other)]
@@ -63,7 +63,7 @@ def test_ranks_and_subsets_hardly_change(name: str) -> None:
 
 
 def test_beta_reads_half_precision() -> None:
-    single, half = logged().signals(), logged(precision="half").signals()
+    single, half = logged(precision="single").signals(), logged().signals()
     kept = [set(wn.select("beta", signals, keep=0.3).ids.tolist()) for signals in (single, half)]
     assert len(kept[0] & kept[1]) >= 0.98 * len(kept[0])
 
@@ -78,15 +78,26 @@ def test_easy_examples_are_told_apart_where_a_probability_would_be_one() -> None
     assert len(set(np.exp(-losses).astype(np.float16).tolist())) < losses.size
 
 
+def test_small_errors_keep_their_digits_and_are_not_zero() -> None:
+    errors = np.array([2**0.5, 1e-3, 1e-6, 3e-9, 1e-11])
+    ones = np.ones(errors.size)
+    found = decoded(
+        "errors", coded({"losses": ones, "margins": ones, "correct": ones, "errors": errors})["half_errors"]
+    )
+    np.testing.assert_allclose(found[:4], errors[:4], rtol=1e-3)
+    assert found[4] > 0
+    assert errors.astype(np.float16)[3] == 0
+
+
 def test_right_or_wrong_is_exact_where_logits_are_equal() -> None:
     logits, labels = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0 + 1e-7]]), np.array([0, 1, 0])
     seen = LabelledLogits(logits, labels)
     stored = coded({name: seen.array(name) for name in DYNAMICS})
-    assert decoded("correct", stored["margins"]).tolist() == seen.correct.tolist() == [True, False, False]
+    assert decoded("correct", stored["half_margins"]).tolist() == seen.correct.tolist() == [True, False, False]
 
 
 def test_values_too_large_for_half_precision_are_the_largest() -> None:
-    recorder = wn.Recorder(2, 2, keep="dynamics", precision="half")
+    recorder = wn.Recorder(2, 2, keep="dynamics")
     recorder.log([0, 1], [[1e5, 0.0], [1e5, 0.0]], [0, 1])
     recorder.end_epoch()
     assert recorder.correct.tolist() == [[True, False]]
@@ -94,13 +105,26 @@ def test_values_too_large_for_half_precision_are_the_largest() -> None:
 
 
 def test_a_recording_resumes() -> None:
-    whole, begun = logged(precision="half"), logged(epochs=3, precision="half")
-    other = wn.Recorder(N, CLASSES, keep=("dynamics", "predictions"), precision="half")
+    whole, begun = logged(), logged(epochs=3)
+    other = wn.Recorder(N, CLASSES, keep=("dynamics", "predictions"))
     other.load_state_dict(begun.state_dict())
     assert other.epochs == 3
     for name, values in begun.signals().arrays.items():
         np.testing.assert_array_equal(other.signals().arrays[name], values)
     assert whole.epochs == EPOCHS
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"task": "multilabel", "keep": "dynamics"}, {"task": "regression"}, {"keep": ("logits", "dynamics")}],
+    ids=["multilabel", "regression", "logits"],
+)
+def test_other_recordings_are_in_single_precision(how: dict[str, Any]) -> None:
+    recorder = wn.Recorder(2, 2, **how)
+    classes = how.get("task") is None
+    recorder.log([0, 1], [[1.0, 0.0], [3.0, 0.0]], [0, 1] if classes else [[0, 1], [1, 0]])
+    recorder.end_epoch()
+    assert recorder.signals().arrays["losses"].dtype == np.float32
 
 
 @pytest.mark.parametrize(

@@ -342,7 +342,7 @@ def test_epochs_on_disk_are_those_in_memory(tmp_path: Path, missing: str) -> Non
     logits, targets = rng.normal(size=(3, rows, K)).astype(np.float32), rng.integers(K, size=rows)
     made = []
     for options in ({"keep": "logits"}, {"keep": "dynamics"}, {"keep": "dynamics", "directory": tmp_path}):
-        rec = wn.Recorder(rows, K, missing=missing, **options)
+        rec = wn.Recorder(rows, K, missing=missing, precision="single", **options)
         for epoch in range(3):
             order = rng.permutation(rows)[: rows - 40 if missing == "carry" and epoch == 1 else None]
             order = np.arange(order.size) if missing == "carry" else order  # the same ones each time

@@ -64,9 +64,10 @@ def test_recorded_columns_are_means_over_seeds(runs, digits):
     held = read_contents(runs["observe"])
     table = ExampleTable(digits, held)
     place, _ = table.places(held.signals[0].ids)
-    losses = np.mean([file.whole("losses")[:, -1].mean(axis=0) for file in held.signals], axis=0)
+    seen = [wn.Signals.load(file.path) for file in held.signals]
+    losses = np.mean([one.losses[:, -1].mean(axis=0) for one in seen], axis=0)
     assert np.allclose(table.columns["loss, last epoch"][place], losses, rtol=1e-5)
-    right = np.mean([file.whole("correct").mean(axis=(0, 1)) for file in held.signals], axis=0)
+    right = np.mean([one.array("correct").mean(axis=(0, 1)) for one in seen], axis=0)
     assert np.allclose(table.columns["share of the epochs with a right answer"][place], right, rtol=1e-5)
 
 

@@ -5,8 +5,8 @@ registered for its signal (`core.registry.signal`), such as `seeds x epochs x ex
 saved with the arrays. `winnow methods` lists the signals. A large file is mapped, not read (`mapped_tensors`).
 
 Losses, probabilities of the label, margins, correctness, EL2N errors and averaged predictions follow from logits: if
-they are not held, they are computed from the logits, so that every score works from either. Losses, probabilities and
-correctness also follow from dynamics in half precision (`half_dynamics`).
+they are not held, they are computed from the logits, so that every score works from either. All but the predictions
+also follow from dynamics in half precision (`half_dynamics`), as they are stored by default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..core.invocation import command_words
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
 from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids
-from .half_dynamics import FROM, decoded
+from .half_dynamics import FROM, HALF, decoded
 from .label_set_logits import seen_logits
 from .label_sets import check_label_rows
 from .labelled_logits import DYNAMICS, first_averaged
@@ -152,7 +152,7 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
     def _coded(self, name: object) -> str | None:
         """The array in half precision from which this one follows."""
         origin = FROM.get(str(name), "")
-        return origin if origin in self.arrays and self.arrays[origin].dtype == np.float16 else None
+        return origin if origin in self.arrays else None
 
     def origin(self, name: str, owner: str = "this step") -> str:
         """The name of the held array that gives this one, such as `logits`; the error says how to observe it."""
@@ -170,7 +170,8 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
             how = "Get it with wn.embed(source, model)"
         if signal is not None and command_words() is not None:
             how = f"Record it with winnow observe --want {signal.name}"
-        raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(self.arrays))}. {how}.")
+        given = {one for one in self.arrays if one not in HALF} | {one for one in FROM if self._coded(one) is not None}
+        raise NotDefinedError(f"{owner} needs {name}; these signals hold {', '.join(sorted(given))}. {how}.")
 
     def array(self, name: str, owner: str = "this step") -> NDArray[Any]:
         """The array of that name, as held or computed from the logits.

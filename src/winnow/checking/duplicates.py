@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..artefacts.finding import Finding
-from ..artefacts.frozen_arrays import let_go
+from ..artefacts.frozen_arrays import let_go, order_of
 from ..artefacts.label_sets import label_words
 from ..core.scratch_rows import scratch_rows
 from ..sources.content import content_keys
@@ -130,29 +130,37 @@ def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     """
     n = len(source)
     given = None if embeddings is None else checks_rows(embeddings, n)
-    original = _originals(source)
-    single = np.flatnonzero(original == np.arange(n))
-    repeated = np.ones(n)
-    if source.kind == "table" and single.size < n:
-        repeated = repeat_probability(comparable(source))
-    copies = np.flatnonzero((original != np.arange(n)) & (repeated >= REPEATED))
-    sure_copies = repeated[copies]
-    del repeated
-    part = source if single.size == n else source.at(single)
+    again, first = _repeats(source)
+    alone = np.ones(n, dtype=bool)
+    alone[again] = False
+    single = np.flatnonzero(alone)
+    sure_copies = np.ones(again.size)
+    if source.kind == "table" and again.size:
+        sure_copies = repeat_probability(comparable(source))[again]
+    copies, sure_copies = sure_copies >= REPEATED, sure_copies[sure_copies >= REPEATED]
+    part = source if single.size == n else source.with_labels(None, "unlabelled").at(single)
     needed = None if given is None or source.kind == "table" else _rows_at(given, single)
     found = near_pairs(part, needed, seed=seed)
     near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
-    edges = np.concatenate([near.pairs, np.stack([copies, original[copies]], axis=1)])
+    edges = np.concatenate([near.pairs, np.stack([again[copies], first[copies]], axis=1)])
+    original = np.arange(n)
+    original[again] = first
     return _grouped(source, edges, np.concatenate([near.probabilities, sure_copies]), original, near)
 
 
-def _originals(source: Source) -> NDArray[np.int64]:
-    """For each example, the position of the one with the first id among those of its content."""
-    order = source.order
-    _, first, inverse = np.unique(content_keys(source)[order], return_index=True, return_inverse=True)
-    original = np.empty(len(source), dtype=np.int64)
-    original[order] = order[first][inverse]
-    return original
+def _repeats(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of examples whose content another one has too, and of the one with the first id among these."""
+    order, keys = order_of(source.ids), content_keys(source)
+    if order is None:
+        order = np.argsort(keys, kind="stable")
+    else:
+        order = order[np.argsort(keys[order], kind="stable")]
+    keys = keys[order]
+    again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
+    first = np.maximum.accumulate(np.where(np.diff(again, prepend=-1) > 1, again - 1, 0))
+    order, first = order[again], order[first]
+    by_place = np.argsort(order)
+    return order[by_place], first[by_place]
 
 
 def _rows_at(table: NDArray[Any], where: NDArray[np.int64]) -> NDArray[Any]:
@@ -171,8 +179,9 @@ def _grouped(
     source: Source, edges: NDArray[np.int64], sure: NDArray[np.float64], original: NDArray[np.int64], near: NearPairs
 ) -> DuplicateGroups:
     n = len(source)
-    number = np.empty(n, dtype=np.int64)
-    number[source.order] = np.arange(n)
+    number, order = np.arange(n), order_of(source.ids)
+    if order is not None:
+        number[order] = np.arange(n)
     representative, probability = np.arange(n), np.zeros(n)
     # most examples are in no pair: the rest of the work is about the others
     which, ends = np.unique(edges, return_inverse=True)

@@ -29,6 +29,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
+from ..artefacts.frozen_arrays import let_go
 from ..core import checks
 from ..core.progress import track
 from ..signals.neighbours import nearest, neighbour_blocks
@@ -207,6 +208,7 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
         part = slice(start, start + 65_536)
         gap = np.asarray(rows[left[part]], dtype=np.float32) - np.asarray(rows[right[part]], dtype=np.float32)
         distance[part] = np.sqrt(np.square(gap).sum(axis=1))
+        let_go(rows)
     usual = np.minimum(typical[left], typical[right])
     if not verify:
         return _sorted(pairs, _no_chance(distance / np.maximum(usual, 1e-12), m, limit, COPIES), distance, "distance",

@@ -25,13 +25,16 @@ Examples:
 def select(
     call: Call,
     name: Annotated[str, typer.Argument(help="A selector; winnow methods lists them.")],
-    run: Annotated[Path, typer.Argument(help="Run directory of winnow observe or winnow prune, or a file of scores.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run directory of winnow observe or winnow prune, a file of scores, or a folder of them."),
+    ],
     out: Annotated[Path | None, typer.Option(help="Where to write; RUN/NAME.parquet if not given.")] = None,
     as_json: o.Json = False,
 ) -> None:
     """Choose a subset from what winnow observe recorded, or from scores of any size in a file."""
-    if run.is_file():
-        path = out if out is not None else run.with_name(f"{name}.parquet")
+    if run.is_file() or (run.is_dir() and not (run / "run.json").exists() and any(run.glob("*.parquet"))):
+        path = out if out is not None else run.with_name(f"{name}.parquet")  # beside a folder, not among its files
         subset = call(name, run)
         subset.save(path)
         count = round(len(subset) / subset.certificate["fraction"])

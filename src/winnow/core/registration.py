@@ -224,6 +224,7 @@ class Signal(Registration):
     """A registered signal: its arrays, and when they are computed."""
 
     arrays: Mapping[str, ArrayLayout] = field(default_factory=dict)
+    packed: Mapping[str, ArrayLayout] = field(default_factory=dict)  # what may be stored instead
     when: Moment = "trained"
     make_up: MakeUp | None = None
     examples: frozenset[str] = frozenset()  # kinds of examples that it is defined for; all if empty
@@ -232,6 +233,10 @@ class Signal(Registration):
     def stacked(self) -> bool:
         """Whether every training gives its own arrays; otherwise only the first two do."""
         return any(layout.stacked for layout in self.arrays.values())
+
+    def layout(self, name: str) -> ArrayLayout:
+        """Return the layout of one of its arrays, or of what is stored instead."""
+        return self.arrays[name] if name in self.arrays else self.packed[name]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that is declared, with when it is computed and the shape of its arrays."""

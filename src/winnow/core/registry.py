@@ -150,6 +150,7 @@ def selector(
 def signal(
     *,
     arrays: Mapping[str, tuple[str | int, ...] | ArrayLayout],
+    packed: Mapping[str, ArrayLayout] | None = None,
     when: Moment = "trained",
     tasks: Iterable[str] = ("classification", "regression"),
     cost: Cost = LOOK,
@@ -167,6 +168,8 @@ def signal(
         The arrays it returns and the axes of each, such as `("seeds", "examples", "projection")`; an `ArrayLayout` if
         the numbers are not float32 or not every task has the array. An array with an axis `classes` may be missing
         for regression.
+    packed
+        Arrays that may be returned instead, smaller, from which `Signals` computes the others.
     when
         `trained`: once, after the training. `epoch`: after the epoch that `gradient_epoch` of observe names.
         `training`: the function is called before the training and returns a `Watcher`. `ensemble`: for each model of a
@@ -190,8 +193,8 @@ def signal(
         name: given if isinstance(given, ArrayLayout) else ArrayLayout(tuple(given)) for name, given in arrays.items()
     }
     about: dict[str, Any] = {"arrays": layouts, "when": when, "tasks": frozenset(tasks), "cost": cost}
-    about |= {"paper": paper, "make_up": make_up, "examples": frozenset(examples)}
-    for name, layout in layouts.items():
+    about |= {"paper": paper, "make_up": make_up, "examples": frozenset(examples), "packed": dict(packed or {})}
+    for name, layout in {**layouts, **(packed or {})}.items():
         if _layouts().get(name, layout) != layout:
             raise InputError(f"an array named {name!r} is registered already, with axes {_layouts()[name].axes}.")
     return _registrar(lambda function: Signal("signal", function.__name__, function, **about))
@@ -318,7 +321,7 @@ def _layouts() -> dict[str, ArrayLayout]:
     return {
         name: layout
         for entry in cast(dict[str, Signal], _known["signal"]).values()
-        for name, layout in entry.arrays.items()
+        for name, layout in {**entry.packed, **entry.arrays}.items()
     }
 
 

@@ -160,9 +160,13 @@ class Run:
                 return
             for left_over in path.rglob(f".*{PART}"):  # left by a process killed while writing; we hold the lock
                 left_over.unlink(missing_ok=True)
-            if not changed:
+            check = found.pop("check", None)  # older versions wrote none
+            damaged = check is not None and check != fingerprint(found)
+            if check is not None and not damaged and not changed:
                 return
-        write_json(about, wanted)
+            if damaged and not changed:
+                warnings.warn(f"{about} is not as winnow wrote it; it is written again", stacklevel=4)
+        write_json(about, {**wanted, "check": fingerprint(wanted)})
         copied_back(path, [about])
 
     def __exit__(
@@ -238,6 +242,7 @@ class Run:
             try:
                 found = timed(kind.load(self.path / record["file"]), record.get("durations", {}))
                 self._seconds[name] = float(record["seconds"])
+                forget_unfinished(self.path, name)  # left by a process killed right after it had recorded the step
                 return found  # type: ignore[no-any-return]
             except StoreError as error:  # whole, but of another version
                 damage = f"{self.path / record['file']} cannot be used ({str(error).rstrip('.')})"

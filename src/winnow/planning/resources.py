@@ -282,7 +282,7 @@ def _memory(counts: Counts, halves: list[Half]) -> dict[str, float]:
     gradients = 12 * (rows * (size + counts.activations) + size) if counts.gradients else 0
     network = 16 * size + 8 * counts.batch * counts.activations  # weights, gradients, two moments; a batch both ways
     feeds = counts.held * (2 * INSIDE + 1 if counts.members else 1)
-    job = feeds + 2.25 * n * counts.recorded + max(network, gradients) + 6 * names
+    job = feeds + n * (2.25 * counts.recorded + counts.under_way) + max(network, gradients) + 6 * names
     copies = sum(half.cost.memory * _read(counts, half) for half in halves)
     copies += BLOCKS if any(half.cost.pairs for half in halves) else 0
     idle = TORCH + counts.workers * WORKER if many else TORCH

@@ -67,8 +67,14 @@ class Counts:
 
     def layouts(self, entries: Iterable[registry.Signal]) -> dict[str, registry.ArrayLayout]:
         """The arrays of these signals that the task has."""
-        found = {name: layout for entry in entries for name, layout in entry.arrays.items()}
+        stored = [entry.packed if self._packs(entry) else entry.arrays for entry in entries]
+        found = {name: layout for arrays in stored for name, layout in arrays.items()}
         return {name: layout for name, layout in found.items() if self.task in layout.tasks}
+
+    def _packs(self, entry: registry.Signal) -> bool:
+        """Whether a signal is stored in its smaller form: not beside logits, which are larger by far."""
+        fits = any(self.task in layout.tasks for layout in entry.packed.values())
+        return fits and not any("logits" in one.arrays for one in self.entries)
 
     @property
     def dynamics(self) -> bool:
@@ -84,6 +90,13 @@ class Counts:
     def recorded(self) -> int:
         """Bytes recorded during one training."""
         return self.bytes(self.at("training"))
+
+    @property
+    def under_way(self) -> int:
+        """Bytes of the epoch that is being recorded, before it is stored in a smaller form."""
+        sizes = {**self.sizes, "epochs": 1}
+        packed = [entry for entry in self.at("training") if self._packs(entry)]
+        return sum(layout.bytes(sizes) for entry in packed for layout in entry.arrays.values())
 
     @property
     def held(self) -> int:

@@ -184,7 +184,9 @@ def _trained_on(arrival: Arrival, seed: int, number: int) -> NDArray[Any]:
 
 def _check_arrays(before: Signals, entries: list[registry.Signal], base: BaseRun) -> None:
     wanted = {name: layout for entry in entries if entry.when == "training" for name, layout in entry.arrays.items()}
-    missing = [name for name, layout in wanted.items() if before.task in layout.tasks and name not in before.arrays]
+    given = [name for name, layout in wanted.items() if before.task in layout.tasks]
+    # what follows from logits was not recorded itself, and cannot be joined with what will be
+    missing = [name for name in given if name not in before or before.origin(name) == "logits" != name]
     if missing:
         raise NotDefinedError(
             f"{base.path} did not record {missing[0]}, which this method needs of every example; start over without it."

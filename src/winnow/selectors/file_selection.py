@@ -13,7 +13,6 @@ from ..artefacts import Subset, record
 from ..artefacts.quotas import balance_of_counts
 from ..core import checks, registry
 from ..core.errors import NotDefinedError
-from ..core.files import file_digest
 from .balance import share_of
 from .row_blocks import ScoresFile
 from .row_selection import choose_rows
@@ -35,7 +34,7 @@ def select_rows_of(
     Parameters
     ----------
     path
-        What `Scores.save` wrote.
+        What `Scores.save` wrote, or a folder of such files.
     method
         A selector with `rows`.
     keep, size, balance, seed, parameters
@@ -55,7 +54,7 @@ def select_rows_of(
     chosen, about = choose_rows(method.rows, rows, count, share, rows.class_names, seed=seed, parameters=own)
     ids, counts = rows.taken(chosen)
     asked = {"name": method.name, "size": count, "keep": keep, "balance": share or None, **own, "seed": seed}
-    origin = {**rows.about.get("provenance", {}), "digest": file_digest(rows.path)}
+    origin = {**rows.about.get("provenance", {}), "digest": rows.digest}
     scored = (rows.score_name, rows.about.get("reliability")) if "scores" in method.needs else (None, None)
     known = what_is_known(count, rows.n, *scored, rows.class_names, counts)
     return Subset(ids=ids, certificate={**known, **about}, provenance=record("select", asked, {"scores": origin}))

@@ -1,4 +1,4 @@
-"""Rows to choose from, block by block: the arrays of a pool, or the columns of a file of scores.
+"""Rows to choose from, block by block: the arrays of a pool, or the columns of a file of scores, or of several.
 
 Nothing here holds a whole column. A pass names the columns it reads, so that a pass over scores does not read ids.
 """
@@ -18,6 +18,7 @@ from ..artefacts import Scores
 from ..artefacts.source import TASKS
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError, reason
+from ..core.files import file_digest, fingerprint
 from ..core.parquet_columns import parquet_header
 from ..scores.arithmetic import mean_true_probability, rows_within
 from .pool import Pool
@@ -25,6 +26,7 @@ from .pool import Pool
 __all__ = ["BLOCK", "Block", "PoolRows", "Rows", "ScoresFile"]
 
 BLOCK = 1 << 16  # rows at a time: keys, groups and scores of a block stay in the processor's cache
+SHARED = ("name", "task", "classes")  # what the files of a folder have in common
 COLUMNS = {"ids": "id", "scores": "score", "labels": "label"}
 
 
@@ -117,39 +119,71 @@ class ScoresFile:
     ----------
     path
         A parquet file with the columns `id`, `score` and, for quotas, `label` (class numbers), and the entries of
-        `Scores` in its header.
+        `Scores` in its header; or a folder of such files, one per part of the data, which are read by name.
 
     Raises
     ------
     InputError
-        If the file holds no scores, or a column of another type.
+        If a file holds no scores, or a column of another type, or files of a folder do not belong together.
     """
 
     def __init__(self, path: str | Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         self.path = Path(path)
-        self.about = parquet_header(self.path, Scores.saved_as)
+        self.files = sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
+        if not self.files:
+            raise InputError(f"scores in {self.path} must be parquet files; the folder holds none.")
+        heads = [parquet_header(file, Scores.saved_as) for file in self.files]
+        self.about = heads[0]
+        for file, head in zip(self.files, heads, strict=True):
+            other = next((word for word in SHARED if head.get(word) != self.about.get(word)), None)
+            if other is not None:
+                raise InputError(
+                    f"{other} of the scores in {self.path} must be the same in all files; {file.name} has "
+                    f"{head.get(other)!r:.60}, {self.files[0].name} {self.about.get(other)!r:.60}."
+                )
+        if any(head.get("reliability") != self.about.get("reliability") for head in heads):
+            self.about = {**self.about, "reliability": None}  # each part has its own
         self.task = checks.choice("task", f"scores in {self.path}", self.about.get("task", "unlabelled"), TASKS)
         self.classes = tuple(self.about.get("classes", ()))
         self.score_name: str | None = self.about.get("name")
-        with pq.ParquetFile(self.path) as file:
-            self.n = file.metadata.num_rows
+        checked = [self._checked(file) for file in self.files]
+        self.n = sum(rows for rows, _, _ in checked)
+        self.labelled = checked[0][1]
+        for file, (_, labelled, words) in zip(self.files, checked, strict=True):
+            if (labelled, words) != checked[0][1:]:
+                raise InputError(
+                    f"columns of the scores in {self.path} must be the same in all files; those of {file.name} differ "
+                    f"from those of {self.files[0].name}."
+                )
+
+    def _checked(self, path: Path) -> tuple[int, bool, bool]:
+        """The number of rows of a file, whether it has labels, and whether its ids are text."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            rows = file.metadata.num_rows
             types = {one.name: one.type for one in file.schema_arrow}
-        self.labelled = "label" in types and self.task == "classification"
+        labelled = "label" in types and self.task == "classification"
         whole = pa.types.is_integer
         usual = {"id": (whole, pa.types.is_string, pa.types.is_large_string), "score": (pa.types.is_floating,)}
-        usual |= {"label": (whole,)} if self.labelled else {}
+        usual |= {"label": (whole,)} if labelled else {}
         for name, allowed in usual.items():
             if name not in types or not any(one(types[name]) for one in allowed):
                 raise InputError(
-                    f"column {name!r} of scores in {self.path} must hold "
+                    f"column {name!r} of scores in {path} must hold "
                     f"{'numbers' if name == 'score' else 'class numbers' if name == 'label' else 'ids'}; got "
                     f"{types.get(name, 'no such column')}."
                 )
-        if not self.n:
-            raise InputError(f"scores in {self.path} must not be empty.")
+        if not rows:
+            raise InputError(f"scores in {path} must not be empty.")
+        return rows, labelled, not whole(types["id"])
+
+    @property
+    def digest(self) -> str:
+        """Digest of the file; of a folder, one of those of its files."""
+        digests = [file_digest(file) for file in self.files]
+        return digests[0] if self.files == [self.path] else fingerprint(digests)
 
     def within(self, epochs: int | None, owner: str) -> ScoresFile:
         """Raise, since a file of scores holds no probabilities."""
@@ -163,16 +197,17 @@ class ScoresFile:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        start = 0
-        try:
-            with pq.ParquetFile(self.path, pre_buffer=False) as file:  # or arrow would hold every row group at once
-                for batch in file.iter_batches(BLOCK, columns=[COLUMNS[name] for name in names], use_threads=False):
-                    found = {name: _numbers(batch.column(COLUMNS[name])) for name in names}
-                    self._check(start, found)
-                    yield Block(start, found)
-                    start += len(batch)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"scores in {self.path} cannot be read: {reason(error)}.") from None
+        start, columns = 0, [COLUMNS[name] for name in names]
+        for path in self.files:
+            try:
+                with pq.ParquetFile(path, pre_buffer=False) as file:  # or arrow would hold every row group at once
+                    for batch in file.iter_batches(BLOCK, columns=columns, use_threads=False):
+                        found = {name: _numbers(batch.column(COLUMNS[name])) for name in names}
+                        self._check(start, found)
+                        yield Block(start, found)
+                        start += len(batch)
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"scores in {path} cannot be read: {reason(error)}.") from None
 
     @cached_property
     def class_names(self) -> tuple[str, ...]:

@@ -76,8 +76,9 @@ def select(
     name
         A registered selector; `list_selectors()` lists them.
     given
-        Scores, or Signals. The path of saved scores is read block by block, so that they need not fit into memory; for
-        selectors with a key per row, such as `rank`, `strata`, `tilted` and `random`.
+        Scores, or Signals. The path of saved scores, or of a folder of them with one file per part of the data, is read
+        block by block, so that they need not fit into memory; for selectors with a key per row, such as `rank`,
+        `strata`, `tilted` and `random`.
     keep
         Fraction to keep, in (0, 1]; or pass `size`.
     size

@@ -100,7 +100,9 @@ def spherical_centroids(
     count = checks.integer("k", owner, k, low=1, high=len(points))
     if 4 * points.size > HELD and len(points) > TRIAL * count:
         some = np.sort(drawn_first(seed, ("k-means", "trial"), ids, TRIAL * count))
-        return passed_over(points, _tightest(_unit_table(points[some]), count, seed, ids[some]))
+        trial = _unit_table(points[some])
+        let_go(points)
+        return passed_over(points, _tightest(trial, count, seed, ids[some]))
     unit = _unit_table(points)
     if len(unit) <= TRIAL * count:
         return _tightest(unit, count, seed, ids)

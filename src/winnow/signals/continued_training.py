@@ -103,7 +103,13 @@ def continue_training(source: Source, what: Observation, entries: Entries, job: 
     feed = Feed(part, kept.scaling)
     shorter = dataclasses.replace(what.recipe, epochs=len(epochs))
     window = what.recipe.epochs - first_averaged(what.recipe.epochs) + 1
-    look = Look(feed, dataclasses.replace(what, recipe=shorter), kept.module, averaged=min(1.0, window / len(epochs)))
+    look = Look(
+        feed,
+        dataclasses.replace(what, recipe=shorter),
+        kept.module,
+        averaged=min(1.0, window / len(epochs)),
+        packed="losses" not in job.before.arrays,  # as the older ones are
+    )
     during = [entry for entry in entries if entry.when == "training"]
     watchers: list[tuple[registry.Signal, Watcher]] = [(entry, entry.function(look)) for entry in during]
     seed = seed_number(what.seed, "training", job.number, "goes on")
@@ -112,7 +118,7 @@ def continue_training(source: Source, what: Observation, entries: Entries, job: 
     axes: dict[str, tuple[str | int, ...]] = {}
     for entry, watcher in watchers:
         for name, values in watcher.arrays().items():
-            seen[name], axes[name] = values[None], entry.arrays[name].axes
+            seen[name], axes[name] = values[None], entry.layout(name).axes
     arrays: dict[str, NDArray[Any]] = {}
     if seen:
         labels = None if part.labels is None else part.labels[feed.order]

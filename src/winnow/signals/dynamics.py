@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..artefacts.half_dynamics import HALF
 from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
@@ -33,7 +34,6 @@ LOGITS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     **LOSSES,
 }
 PREDICTIONS: dict[str, tuple[str | int, ...]] = {"predictions": ("seeds", "examples", "classes")}
-# float32, since scores rank: float16 would tie most of the easy examples, whose probabilities round to 1
 DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     **LOSSES,
     "probabilities": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
@@ -41,6 +41,8 @@ DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
     "correct": registry.ArrayLayout(PER_EPOCH, "uint8", LABELLED),
     "errors": registry.ArrayLayout(PER_EPOCH, tasks=LABELLED),
 }
+# float16 of these would tie most of the easy examples, whose probabilities round to 1; log-odds do not
+PACKED = {name: registry.ArrayLayout(PER_EPOCH, "float16", ("classification",)) for name in HALF}
 FREE = registry.Cost("once")
 BUDGET = 1 << 29  # bytes of dynamics that are held in memory while a network trains
 
@@ -74,10 +76,10 @@ def made_up(
     return made
 
 
-@registry.signal(arrays=DYNAMICS, when="training", tasks=TRAINED, cost=FREE, make_up=made_up)
+@registry.signal(arrays=DYNAMICS, packed=PACKED, when="training", tasks=TRAINED, cost=FREE, make_up=made_up)
 def dynamics(look: Look) -> Dynamics:
     """Loss, probability of the label, margin, correctness and EL2N of each example in each epoch of training."""
-    return Dynamics(look, "dynamics", tuple(DYNAMICS))
+    return Dynamics(look, "dynamics", (*DYNAMICS, *PACKED))
 
 
 @registry.signal(arrays=PREDICTIONS, when="training", tasks=TRAINED, cost=FREE, make_up=made_up)
@@ -109,7 +111,7 @@ class Dynamics:
     def __init__(self, look: Look, keep: str, names: tuple[str, ...]) -> None:
         self._feed, self._names = look.feed, names
         self._what: Observation = look.what
-        self._averaged = look.averaged
+        self._averaged, self._packed = look.averaged, look.packed
         self._shared: dict[str, Any] = look.shared
         self._first = "keep" not in self._shared
         self._shared.setdefault("keep", []).append(keep)
@@ -133,6 +135,7 @@ class Dynamics:
                 planned_epochs=self._what.recipe.epochs,
                 keep=self._shared["keep"],
                 averaged=self._averaged,
+                precision=None if self._packed else "single",
                 directory=tempfile.gettempdir() if self._large() else None,
             )
             if self._feed.targets is not None:

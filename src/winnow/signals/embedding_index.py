@@ -21,7 +21,7 @@ Rows = NDArray[np.float32]
 SAMPLE = 1_000  # rows searched exactly to certify the recall
 SURENESS = 2.326  # the 99 % quantile of the normal distribution: the bound holds with 99 %
 SPARE = 2  # neighbours looked up beyond k, so that rounding in faiss cannot change the k nearest
-LET_GO = 64  # blocks between two times at which pages of a map are let go
+LET_GO = 32 << 20  # bytes that are read between two times at which pages of a map are let go
 
 
 class EmbeddingIndex:
@@ -55,20 +55,25 @@ class EmbeddingIndex:
         """Rows minus the mean of the points: smaller numbers are subtracted more precisely."""
         return np.ascontiguousarray(np.asarray(rows, dtype=np.float64) - self.mean, dtype=np.float32)
 
-    def part(self, block: slice) -> Rows:
-        """Rows of a block in the order of ids."""
+    def part(self, block: slice | NDArray[np.int64]) -> Rows:
+        """Rows of a block, or at places, in the order of ids."""
         return self.centred(self._given(block))
 
-    def _given(self, block: slice) -> NDArray[Any]:
+    def _given(self, block: slice | NDArray[np.int64]) -> NDArray[Any]:
         """The same as they were given; pages of a map are let go now and then."""
-        self._read += 1
-        if self._read % LET_GO == 0:
+        found = np.array(self.rows[block] if self.order is None else self.rows[self.order[block]])
+        self._read += found.nbytes
+        if self._read >= LET_GO or not isinstance(block, slice) or self.order is not None:  # those may be anywhere
             let_go(self.rows)
-        return np.asarray(self.rows[block] if self.order is None else self.rows[self.order[block]])
+            self._read = 0
+        return found
 
     def at(self, places: NDArray[np.int64]) -> Rows:
         """Rows at places in the order of ids."""
-        return self.centred(self.rows[self.positions(places)])
+        out = np.empty((len(places), self.rows.shape[1]), dtype=np.float32)
+        for start in range(0, len(places), BLOCK):
+            out[start : start + BLOCK] = self.part(places[start : start + BLOCK])
+        return out
 
     def positions(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The positions of places in the order of ids."""

@@ -79,7 +79,7 @@ def _observe_fold(
         epochs: tuple[int, ...] = ()
     else:
         model = new_network(source, what, which, "fold", index)
-        look = Look(inside, what, model, member, outside)
+        look = Look(inside, what, model, member, outside, packed=False)
         watchers: list[tuple[registry.Signal, Watcher]] = [(entry, entry.function(look)) for entry in entries]
         watched(watchers, model, inside, what, seed)
         seen = [(entry, watcher.arrays()) for entry, watcher in watchers]

@@ -66,6 +66,9 @@ class Look:
         What the signals of one training share, by name.
     averaged
         Share of the epochs, counted from the last, over which predictions are averaged.
+    packed
+        Whether dynamics may be stored in half precision. Not if those of several networks are averaged, or if they are
+        joined with others in single precision.
     """
 
     feed: Feed
@@ -75,6 +78,7 @@ class Look:
     outside: Feed | None = None
     shared: dict[str, Any] = field(default_factory=dict)
     averaged: float = AVERAGED
+    packed: bool = True
 
 
 class Watcher(Protocol):

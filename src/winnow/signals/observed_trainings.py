@@ -136,17 +136,19 @@ class _Kept:
     def axes(self) -> dict[str, tuple[str | int, ...]]:
         """The axes of each array."""
         known = {
-            self._full(entry, name): layout.axes for entry in self._entries for name, layout in entry.arrays.items()
+            self._full(entry, name): layout.axes
+            for entry in self._entries
+            for name, layout in {**entry.packed, **entry.arrays}.items()
         }
         return {name: known[name] for name in self.arrays}
 
     def _full(self, entry: registry.Signal, name: str) -> str:
-        return name if entry.arrays[name].stacked else f"{name}{self._ending}"
+        return name if entry.layout(name).stacked else f"{name}{self._ending}"
 
     def add(self, entry: registry.Signal, found: Mapping[str, NDArray[Any]]) -> None:
         """Add the arrays of a signal."""
         for name, values in found.items():
-            stacked = entry.arrays[name].stacked
+            stacked = entry.layout(name).stacked
             if stacked or self._ending is not None:
                 self.arrays[self._full(entry, name)] = values[None] if stacked else values
 

@@ -35,7 +35,8 @@ CELL = 256  # rows
 PER_CENTRE = 32  # rows per cell that k-means is trained on
 ROUNDS = 8
 BLOCK = 8_192  # rows at a time
-LET_GO = 16  # blocks between two times at which pages of the file are let go
+SEARCHED = 16 << 10  # bytes of rows searched for at a time in a file: the pages that they touch are a hundred MB or so
+WRITTEN = 128 << 20  # bytes of cells that are gathered in memory before they are written
 
 
 def _cells_of(size: int) -> int:
@@ -54,7 +55,7 @@ class RowCells:
     Parameters
     ----------
     part
-        Returns the rows of a block, as float32.
+        Returns the rows of a block, or those at ascending places, as float32.
     size
         The number of rows.
     sample
@@ -63,7 +64,7 @@ class RowCells:
         Of k-means.
     """
 
-    def __init__(self, part: Callable[[slice], Rows], size: int, sample: Rows, seed: int) -> None:
+    def __init__(self, part: Callable[[slice | Whole], Rows], size: int, sample: Rows, seed: int) -> None:
         self.size, self.width = size, sample.shape[1]
         groups, centres = _centres(sample, _cells_of(size), seed)
         self.count = sum(map(len, centres))
@@ -80,32 +81,43 @@ class RowCells:
         # the places of the rows of each cell, ascending
         self._members = np.argsort(own, kind="stable").astype(np.int32 if size < 2**31 else np.int64)
         self._values = scratch_rows((size * self.width,), np.float32)
-        written = np.zeros(self.count, dtype=np.int64)
-        for number, start in enumerate(range(0, size, BLOCK)):
-            rows = part(slice(start, start + BLOCK))
-            put_rows(rows, own[start : start + len(rows)], self._starts, written, self._values)
-            self._rest(number)
+        first = 0
+        while first < self.count:
+            last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
+            self._write(part, own, first, last)
+            first = last
+
+    def _write(self, part: Callable[[slice | Whole], Rows], own: NDArray[np.int32], first: int, last: int) -> None:
+        """Gather the rows of some cells in memory, then write them: the pages of other cells are not touched."""
+        start, stop = (int(self._starts[cell]) for cell in (first, last))
+        places = np.sort(self._members[start:stop])
+        made = np.empty((stop - start) * self.width, dtype=np.float32)
+        written = np.zeros(last - first, dtype=np.int64)
+        for at in range(0, places.size, BLOCK):
+            some = places[at : at + BLOCK]
+            put_rows(part(some), own[some] - first, self._starts[first : last + 1] - start, written, made)
+        self._values[start * self.width : stop * self.width] = made
+        let_go(self._values)
+
+    def _cells_within(self, first: int, most: int) -> int:
+        """The cell behind those from `first` on that hold so many rows together; one cell at least."""
+        last = int(np.searchsorted(self._starts, self._starts[first] + most, "right")) - 1
+        return min(self.count, max(first + 1, last))
 
     def blocks(self) -> Iterator[tuple[Whole, Rows]]:
         """All rows, a few cells at a time: their places and the rows."""
-        first, number = 0, 0
+        first = 0
         while first < self.count:
-            last = int(np.searchsorted(self._starts, self._starts[first] + BLOCK, "right")) - 1
-            last = min(self.count, max(first + 1, last))
+            last = self._cells_within(first, BLOCK)
             places = self._members[self._starts[first] : self._starts[last]].astype(np.int64)
             if places.size:
                 yield places, np.concatenate([self._cell(cell).T for cell in range(first, last)])
-                self._rest(number)
-            first, number = last, number + 1
+            first = last
 
     def _cell(self, cell: int) -> Rows:
         start, stop = int(self._starts[cell]), int(self._starts[cell + 1])
         found: Rows = self._values[start * self.width : stop * self.width].reshape(self.width, stop - start)
         return found
-
-    def _rest(self, number: int) -> None:
-        if number % LET_GO == LET_GO - 1:
-            let_go(self._values)
 
     def _cells(self, rows: Rows, probes: int) -> Whole:
         """The nearest cells of each row, in no order."""
@@ -132,6 +144,8 @@ class RowCells:
         apart = np.empty((len(rows), k), dtype=np.float32)
         mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
         step = max(1, min(BLOCK, (1 << 22) // probes))
+        if isinstance(self._values, np.memmap):
+            step = min(step, max(64, SEARCHED // (4 * self.width)))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             cells = self._cells(rows[some], probes)
@@ -141,6 +155,7 @@ class RowCells:
                 search_cells(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
 
             _side_by_side(work, len(cells), step)
+            let_go(self._values)  # the nearest cells are scattered over the file
         return found, np.sqrt(apart)
 
 

@@ -23,13 +23,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = ["Shards", "opened", "shards_of"]
+__all__ = ["Shards", "forget_groups", "opened", "shards_of"]
 
 KEPT = 256 << 20  # bytes of recently used row groups
 OPEN_FILES = 64
 STREAMED = 8192  # rows at a time
 _groups = Recent(KEPT)
 _handles = Recent(OPEN_FILES)
+
+
+def forget_groups() -> None:
+    """Give back the memory of row groups that were read: after a pass over everything, the last ones are of no use."""
+    import pyarrow as pa
+
+    _groups.clear()
+    pa.default_memory_pool().release_unused()
 
 
 def opened(path: str, stamp: Stamp) -> pq.ParquetFile:

@@ -58,7 +58,8 @@ def _gives_what_it_declares(name: str) -> None:
 
 
 def _has_its_arrays(entry: registry.Signal, found: Signals) -> None:
-    assert set(found.arrays) - {array + registry.AGAIN for array in entry.arrays} == set(entry.arrays)
+    held = set(found.arrays) - {array + registry.AGAIN for array in entry.arrays}
+    assert held in (set(entry.arrays), set(entry.packed))
     known = {"seeds": SEEDS, "models": 10, "epochs": EPOCHS, "examples": ROWS, "classes": CLASSES, "projection": DIM}
     for array, values in found.arrays.items():
         layout = registry.layout_of(array)

@@ -95,8 +95,9 @@ class Recorder:
         Where finished epochs of the dynamics are kept, in files that vanish with what is read from them; if not given,
         in memory.
     precision
-        `single`, or `half`: dynamics take 6 instead of 17 bytes per example and epoch, and ranks of scores hardly
-        change (`artefacts.half_dynamics`). For one class per example, with `dynamics` in `keep`.
+        Of the dynamics: `half` takes 6 bytes per example and epoch, `single` 17; ranks of scores hardly change
+        (`artefacts.half_dynamics`). `half` is for one class per example, with `dynamics` in `keep`; if not given, it is
+        taken there unless logits are kept too.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class Recorder:
         keep: str | Iterable[str] = ("logits",),
         averaged: float = AVERAGED,
         directory: str | Path | None = None,
-        precision: Literal["single", "half"] = "single",
+        precision: Literal["single", "half"] | None = None,
     ) -> None:
         self.n = checks.integer("n", OWNER, n, low=1)
         self.task = cast(
@@ -150,8 +151,11 @@ class Recorder:
         classified = task != "regression"
         kept = DYNAMICS if classified and "dynamics" in self.keep else ("losses",)
         self._directory = None if directory is None else Path(directory)
+        fits = task == "classification" and "dynamics" in self.keep
+        if precision is None:
+            precision = "half" if fits and "logits" not in self.keep else "single"
         self._half = checks.choice("precision", OWNER, precision, PRECISIONS) == "half"
-        if self._half and (task != "classification" or "dynamics" not in self.keep):
+        if self._half and not fits:
             raise InputError(
                 f"precision of {OWNER} can be 'half' for dynamics of one class per example; got task {task!r} and keep "
                 f"{', '.join(self.keep)}."
@@ -345,7 +349,6 @@ class Recorder:
             epochs=tuple(range(1, self.epochs + 1)),
             planned_epochs=planned,
             provenance=record("record", settings, {"examples": {"origin": {"ids": self._ids_from}}}),
-            axes={name: registry.layout_of("losses").axes for name in self._dynamics} if self._half else None,
         )
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
@@ -404,8 +407,7 @@ class Recorder:
                 self._now[~self._seen] = self._logits[-1][~self._seen]
 
     def _epochs_of(self, name: str) -> EpochRows:
-        dtype = "float16" if self._half else registry.layout_of(name).dtype
-        return EpochRows(self.n, dtype, self._directory)
+        return EpochRows(self.n, registry.layout_of(name).dtype, self._directory)
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
         targets = TARGET_CHECKS[self.task](targets, where.size, self.classes)

@@ -68,7 +68,7 @@ class ExampleTable:
         for name, said in RECORDED.items():
             total, count = np.zeros(self.n, dtype=np.float32), np.zeros(self.n, dtype=np.float32)
             for file in self.run.signals:
-                if name in file.arrays:
+                if file.origin(name) is not None:
                     place, known = self.places(file.ids)
                     total[place] += file.over_epochs(name, last=name != "correct")[known]
                     count[place] += 1

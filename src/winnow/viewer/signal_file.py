@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
+from ..artefacts.half_dynamics import FROM, decoded
 from ..core import registry
 from ..core.errors import StoreError
 
@@ -60,15 +61,21 @@ class SignalFile:
         with safe_open(str(self.path), framework="numpy") as file:
             return np.asarray(file.get_slice(name)[:, :, first:end], dtype=np.float32)
 
+    def origin(self, name: str) -> str | None:
+        """The array in the file that gives this one: itself, or dynamics in half precision; None if there is none."""
+        return next((one for one in (name, FROM.get(name, name)) if one in self.arrays), None)
+
     def over_epochs(self, name: str, *, last: bool) -> NDArray[np.float32]:
         """One number per example: the mean over seeds, of the last epoch or over all, read one epoch at a time."""
         from safetensors import safe_open
 
         with safe_open(str(self.path), framework="numpy") as file:
-            part = file.get_slice(name)
+            origin = self.origin(name) or name
+            part = file.get_slice(origin)
             epochs = range(part.get_shape()[1])
             wanted = epochs[-1:] if last else epochs
-            total: Any = sum(np.asarray(part[:, at], dtype=np.float32).mean(axis=0) for at in wanted)
+            read = (part[:, at] if origin == name else decoded(name, np.asarray(part[:, at])) for at in wanted)
+            total: Any = sum(np.asarray(values, dtype=np.float32).mean(axis=0) for values in read)
         return np.asarray(total / len(wanted), dtype=np.float32)
 
     def axes(self, name: str) -> tuple[Any, ...]:
@@ -117,7 +124,7 @@ def signal_files(run: Path) -> Iterator[SignalFile]:
     parts = sorted([*(run / "signals").glob("*.safetensors"), *(run / "recordings").glob("*.safetensors")])
     if whole.exists():
         yield SignalFile(whole, "seed 0")
-        if any(name in SignalFile(whole, "").arrays for name in (*CURVES, "logits")):
+        if any(SignalFile(whole, "").origin(name) for name in (*CURVES, "logits")):
             return
     for path in parts:
         if not path.stem.startswith("ensemble-"):
