@@ -151,7 +151,7 @@ def test_any_point_solves_its_conditions(log_alpha, log_keep, angle, policy, pla
 
 
 @pytest.mark.parametrize(
-    "keep, angle, policy", [(0.5, 40, "hard"), (0.05, 0, "hard"), (0.2, 10, "easy"), (1, 0, "hard")]
+    ("keep", "angle", "policy"), [(0.5, 40, "hard"), (0.05, 0, "hard"), (0.2, 10, "easy"), (1, 0, "hard")]
 )
 @pytest.mark.parametrize("points", [9, 60, 700])
 def test_a_curve_continued_from_its_last_points_is_its_points(keep, angle, policy, points):
