@@ -33,6 +33,22 @@ def test_all_cells_hold_every_neighbour() -> None:
     assert np.allclose(apart, distances, atol=1e-5)
 
 
+@pytest.mark.parametrize("width", [3, 8, 21, 40])
+@pytest.mark.parametrize("k", [1, 7, 90])
+def test_what_is_dropped_on_the_way_is_never_a_neighbour(width: int, k: int) -> None:
+    points = np.random.default_rng(width).normal(size=(600, width)) * np.geomspace(1, 0.02, width)
+    points = np.concatenate([points, points[:50]]).astype(np.float32)  # copies: ties go by place
+    cells = made(points)
+    found, apart = cells.search(points, k, np.arange(len(points)), cells.count)
+    positions, distances = oracle.nearest(points, k)
+    assert np.allclose(apart, distances, atol=1e-5)
+    clear = np.diff(distances, axis=1, prepend=-1.0, append=np.inf) > 1e-5
+    clear = clear[:, :-1] & clear[:, 1:]  # no other at this distance, so rounding cannot change the order
+    assert clear.any()
+    assert np.array_equal(found[clear], positions[clear])
+    assert np.array_equal(found[:50, 0], np.arange(600, 650))
+
+
 def test_more_cells_find_more_of_the_neighbours() -> None:
     cells, positions = made(), oracle.nearest(POINTS, 4)[0]
     found = [cells.search(POINTS, 4, np.arange(len(POINTS)), probes)[0] for probes in (1, 4, 16, cells.count)]

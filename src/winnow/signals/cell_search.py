@@ -1,4 +1,9 @@
-"""The loops of `row_cells`: rows are put into cells, and the nearest cells of a row, and rows in these, are found."""
+"""The loops of `row_cells`: rows are put into cells, and the nearest of what stands in some cells is found.
+
+A cell is compared with one row after the other while it is in the processor's cache. The distance grows column by
+column, so a cell, or what is left of it, is dropped as soon as nothing in it can be among the nearest. Each sum runs
+over the columns in their order, in float32: it depends neither on what was dropped nor on any vector width.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,14 @@ from numpy.typing import NDArray
 
 from ..core.jit import compiled
 
-__all__ = ["nearest_cells", "put_rows", "search_cells"]
+__all__ = ["put_rows", "search_cells"]
 
 Rows = NDArray[np.float32]
 Whole = NDArray[np.int64]
+
+COLUMNS = 8  # summed at a time
+FEW = 64  # if at most one in so many is left, these are summed one by one
+NOTHING = np.int64(2**62)  # the name of a place that is not taken; all others go before it
 
 
 @compiled
@@ -29,67 +38,105 @@ def put_rows(rows: Rows, own: Any, starts: Whole, written: Whole, values: Rows) 
 
 
 @compiled
-def _scan(row: Rows, values: Rows, gaps: Rows) -> None:
-    """Squared distances of a row to others, which are given column by column."""
-    count = gaps.size
-    for place in range(count):
-        gaps[place] = 0.0
-    for column in range(row.size):
-        value, line = row[column], values[column * count : (column + 1) * count]
+def _after(gap: float, name: int, other_gap: float, other_name: int) -> bool:
+    """Whether the first goes after the second: by distance, then by name."""
+    return gap > other_gap or (gap == other_gap and name > other_name)
+
+
+@compiled
+def _sink(found: Whole, apart: Rows, row: int, size: int) -> None:
+    """Put the first of a row's heap, whose last in order comes first, where it belongs among the first `size`."""
+    at, gap, name = 0, apart[row, 0], found[row, 0]
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size and _after(
+            apart[row, below + 1], found[row, below + 1], apart[row, below], found[row, below]
+        ):
+            below += 1
+        if not _after(apart[row, below], found[row, below], gap, name):
+            break
+        apart[row, at], found[row, at] = apart[row, below], found[row, below]
+        at = below
+    apart[row, at], found[row, at] = gap, name
+
+
+@compiled
+def _sort(found: Whole, apart: Rows, row: int) -> None:
+    """Bring a row's heap into order, nearest first; places that were not taken become -1."""
+    for last in range(found.shape[1] - 1, 0, -1):
+        apart[row, 0], apart[row, last] = apart[row, last], apart[row, 0]
+        found[row, 0], found[row, last] = found[row, last], found[row, 0]
+        _sink(found, apart, row, last)
+    for place in range(found.shape[1]):
+        if found[row, place] == NOTHING:
+            found[row, place] = -1
+
+
+@compiled
+def _visit(rows: Rows, own: Whole, asking: Any, cell: Rows, names: Any, gaps: Rows, found: Whole, apart: Rows) -> None:
+    """Compare a cell with the rows that ask for it; those that are near enough go among those found so far.
+
+    One loop in one function: to hand arrays to another one takes as long as a pass over eight columns.
+    """
+    width, count = cell.shape
+    for row in asking:
         for place in range(count):
-            gap = line[place] - value
-            gaps[place] += gap * gap
-
-
-@compiled
-def _keep(gaps: Rows, names: Any, own: int, found: Whole, apart: Rows) -> None:
-    """Put those that are near enough among those found so far: by distance, then by name."""
-    k = found.size
-    worst = apart[k - 1]
-    for place in range(gaps.size):
-        gap = gaps[place]
-        if gap > worst:
+            gaps[place] = 0.0
+        column, left = 0, count
+        while column < width and left * FEW > count:
+            limit, passed = apart[row, 0], np.int32(0)
+            if column + COLUMNS <= width:  # in one pass, so that the sums are read and written once
+                v0, v1, v2, v3 = rows[row, column], rows[row, column + 1], rows[row, column + 2], rows[row, column + 3]
+                v4, v5, v6, v7 = (
+                    rows[row, column + 4],
+                    rows[row, column + 5],
+                    rows[row, column + 6],
+                    rows[row, column + 7],
+                )
+                for place in range(count):
+                    gap = gaps[place]
+                    off = cell[column, place] - v0
+                    gap += off * off
+                    off = cell[column + 1, place] - v1
+                    gap += off * off
+                    off = cell[column + 2, place] - v2
+                    gap += off * off
+                    off = cell[column + 3, place] - v3
+                    gap += off * off
+                    off = cell[column + 4, place] - v4
+                    gap += off * off
+                    off = cell[column + 5, place] - v5
+                    gap += off * off
+                    off = cell[column + 6, place] - v6
+                    gap += off * off
+                    off = cell[column + 7, place] - v7
+                    gap += off * off
+                    gaps[place] = gap
+                column += COLUMNS
+            else:
+                value = rows[row, column]
+                for place in range(count):
+                    off = cell[column, place] - value
+                    gaps[place] += off * off
+                column += 1
+            for place in range(count):
+                passed += np.int32(1) if gaps[place] <= limit else np.int32(0)
+            left = passed
+        if left == 0:
             continue
-        name = names[place]
-        if name == own or (gap == worst and name > found[k - 1] >= 0):
-            continue
-        slot = k - 1
-        while slot > 0 and (apart[slot - 1] > gap or (apart[slot - 1] == gap and found[slot - 1] > name)):
-            apart[slot], found[slot] = apart[slot - 1], found[slot - 1]
-            slot -= 1
-        apart[slot], found[slot] = gap, name
-        worst = apart[k - 1]
-
-
-@compiled
-def nearest_cells(rows: Rows, groups: Rows, starts: Whole, centres: Rows, some: int, found: Whole) -> None:
-    """The nearest cells of each row in the nearest groups; -1 where these have fewer."""
-    width, probes, every = rows.shape[1], found.shape[1], starts[-1]
-    if probes == every:
-        for row in range(rows.shape[0]):
-            found[row] = np.arange(every)
-        return
-    names = np.arange(max(every, starts.size))
-    far_groups, nearest_groups = np.empty(starts.size - 1, dtype=np.float32), np.empty(some, dtype=np.int64)
-    far, order = np.empty(every, dtype=np.float32), np.empty(every, dtype=np.int64)
-    gaps = np.empty(max(some, probes), dtype=np.float32)
-    for row in range(rows.shape[0]):
-        _scan(rows[row], groups, far_groups)
-        gaps[:some], nearest_groups[:] = np.inf, -1
-        _keep(far_groups, names, -1, nearest_groups, gaps[:some])
-        filled = 0
-        for group in nearest_groups:
-            start, stop = starts[group], starts[group + 1]
-            count = stop - start
-            _scan(rows[row], centres[start * width : stop * width], far[filled : filled + count])
-            order[filled : filled + count] = names[start:stop]
-            filled += count
-        if probes <= 64:
-            gaps[:probes], found[row] = np.inf, -1
-            _keep(far[:filled], order[:filled], -1, found[row], gaps[:probes])
-        else:
-            found[row] = -1
-            found[row, : min(probes, filled)] = order[:filled][np.argsort(far[:filled])[:probes]]
+        for place in range(count):
+            gap = gaps[place]
+            if gap > apart[row, 0]:
+                continue
+            name = names[place]
+            if name == own[row]:
+                continue
+            for rest in range(column, width):
+                off = cell[rest, place] - rows[row, rest]
+                gap += off * off
+            if _after(apart[row, 0], found[row, 0], gap, name):
+                apart[row, 0], found[row, 0] = gap, name
+                _sink(found, apart, row, found.shape[1])
 
 
 @compiled
@@ -99,19 +146,49 @@ def search_cells(
     cells: Whole,
     starts: Whole,
     values: Rows,
-    members: Any,
+    names: Any,
     most: int,
     found: Whole,
     apart: Rows,
 ) -> None:
-    """The nearest rows in the given cells of each row."""
-    width = rows.shape[1]
+    """Find the nearest in the given cells of each row, nearest first, with squared distances.
+
+    Parameters
+    ----------
+    rows, own
+        What is searched for, and the name that each must not find; -1 for none.
+    cells
+        The cells of each row, best first; -1 for none.
+    starts, values, names, most
+        Where the cells start, what stands in them, what it is called, and the size of the largest.
+    found, apart
+        Filled with names and squared distances; -1 where the cells hold fewer.
+    """
+    width, probes = rows.shape[1], cells.shape[1]
     gaps = np.empty(most, dtype=np.float32)
-    found[:], apart[:] = -1, np.inf
+    found[:], apart[:] = NOTHING, np.inf
+    first = 0
+    while first < probes:  # a few cells of each row at a time: after the best ones, most others are soon dropped
+        stop = min(probes, 4 * first + 1)
+        ends = np.zeros(starts.size, dtype=np.int64)
+        for row in range(rows.shape[0]):
+            for probe in range(first, stop):
+                ends[cells[row, probe] + 1] += 1  # those without a cell come first
+        ends = np.cumsum(ends)
+        asking = np.empty(ends[-1], dtype=np.int32)
+        for row in range(rows.shape[0] - 1, -1, -1):
+            for probe in range(first, stop):
+                ends[cells[row, probe] + 1] -= 1
+                asking[ends[cells[row, probe] + 1]] = row
+        for cell in range(starts.size - 1):
+            start, size = starts[cell], starts[cell + 1] - starts[cell]
+            last = ends[cell + 2] if cell + 2 < ends.size else asking.size
+            inside, known = (
+                values[start * width : (start + size) * width].reshape(width, size),
+                names[start : start + size],
+            )
+            if last > ends[cell + 1]:
+                _visit(rows, own, asking[ends[cell + 1] : last], inside, known, gaps, found, apart)
+        first = stop
     for row in range(rows.shape[0]):
-        for cell in cells[row]:
-            if cell < 0:
-                continue
-            start, stop = starts[cell], starts[cell + 1]
-            _scan(rows[row], values[start * width : stop * width], gaps[: stop - start])
-            _keep(gaps[: stop - start], members[start:stop], own[row], found[row], apart[row])
+        _sort(found, apart, row)

@@ -20,6 +20,7 @@ Rows = NDArray[np.float32]
 
 SAMPLE = 1_000  # rows searched exactly to certify the recall
 SURENESS = 2.326  # the 99 % quantile of the normal distribution: the bound holds with 99 %
+STEP = 1.2  # by how much the number of probes grows at a time
 SPARE = 2  # neighbours looked up beyond k, so that rounding in faiss cannot change the k nearest
 LET_GO = 32 << 20  # bytes that are read between two times at which pages of a map are let go
 
@@ -114,44 +115,27 @@ class EmbeddingIndex:
         assert self.cells is not None
         chosen = self._drawn("recall", SAMPLE)
         rows = self.at(chosen)
-        reach, last = self._exact(rows, chosen, k)
-        moved = rows if closer is None else np.float32(1 - closer) * rows + np.float32(closer) * self.at(last)
+        nearest, apart = self.cells.search(rows, k, chosen, self.cells.count)
+        reach = apart[:, -1]
+        moved = rows if closer is None else np.float32(1 - closer) * rows + np.float32(closer) * self.at(nearest[:, -1])
         probes = 1
         while True:
             self.probes = min(probes, self.cells.count)
             if closer is None:
                 _, apart = self.search(rows, k, chosen)
-                share = (apart <= reach[:, None] * (1 + 1e-5)).mean(axis=1)
+                share = (apart <= reach[:, None]).mean(axis=1)
             else:
                 found, apart = self.search(moved, k, None)
                 to_itself = np.sqrt(np.square(moved - rows).sum(axis=1))
                 # among copies, any of them will do
                 share = ((found == chosen[:, None]) | (apart[:, -1:] <= to_itself[:, None])).any(axis=1)
             self.measured[self.probes] = float(share.mean())
-            self.bound = _lower(float(share.mean()), share.size)
+            self.bound = _lower(share, k if closer is None else 1)
             if self.bound >= wanted or self.probes == self.cells.count:
                 break
-            probes *= 2
+            probes = math.ceil(STEP * probes)
         if self.probes == self.cells.count:
             self.bound = 1.0
-
-    def _exact(self, rows: Rows, chosen: NDArray[np.int64], k: int) -> tuple[Rows, NDArray[np.int64]]:
-        """Distance and place of the k-th other row, by comparing with all."""
-        import faiss
-
-        wide = k + 1 + SPARE  # the row itself, and what rounding may put before others
-        best = np.full((len(rows), wide), np.inf, dtype=np.float32)
-        places = np.full((len(rows), wide), -1, dtype=np.int64)
-        for start in range(0, self.size, BLOCK):
-            part = self.part(slice(start, start + BLOCK))
-            _, near = faiss.knn(rows, part, min(wide, len(part)))
-            apart = np.stack([np.square(rows - part[column]).sum(axis=1) for column in near.T], axis=1)
-            apart[near + start == chosen[:, None]] = np.inf
-            apart = np.concatenate([best, apart], axis=1)
-            known = np.concatenate([places, near + start], axis=1)
-            order = np.argsort(apart, axis=1, kind="stable")[:, :wide]
-            best, places = np.take_along_axis(apart, order, 1), np.take_along_axis(known, order, 1)
-        return np.sqrt(best[:, k - 1]), places[:, k - 1]
 
     def search(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
         """Places (in the order of ids) and distances of the k nearest, without the rows' own places if given."""
@@ -177,8 +161,13 @@ class EmbeddingIndex:
         return np.take_along_axis(found, nearest_first, 1), np.take_along_axis(apart, nearest_first, 1)
 
 
-def _lower(share: float, count: int) -> float:
-    """Wilson's lower bound of a mean of numbers in [0, 1]: their variance is at most that of a coin."""
+def _lower(shares: NDArray[Any], k: int) -> float:
+    """Wilson's lower bound of the mean of shares, each of k neighbours.
+
+    Unless the neighbours of a row are missed together, shares vary less than coins, and the sample counts for more.
+    """
+    share, spread = float(np.mean(shares)), float(np.var(shares, ddof=1))
+    count = shares.size * min(share * (1 - share) / spread, k) if spread > 0 else shares.size
     z = SURENESS**2 / count
     return (share + z / 2 - math.sqrt(z * share * (1 - share) + z**2 / 4)) / (1 + z)
 

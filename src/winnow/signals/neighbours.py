@@ -2,8 +2,8 @@
 
 Up to `EXACT` rows every row is compared with every other one. Above, rows are put into cells of some hundred
 (`row_cells`), in a file if they are many, and a row is compared with those of a few cells, the probes. The nearest cell
-alone would miss many neighbours, so a sample of rows, drawn by id, is also searched exactly, and the number of probes
-doubles until the lower confidence bound of the recall is at least .99. In many dimensions that takes most of the
+alone would miss many neighbours, so a sample of rows, drawn by id, is also compared with all, and the number of probes
+grows until the lower confidence bound of the recall is at least .99. In many dimensions that takes most of the
 cells. Whoever needs only those neighbours that are much closer than usual, such as copies, can ask for that (`closer`),
 which takes a few.
 

@@ -2,13 +2,12 @@
 
 Cells hold about `CELL` rows whatever the number of rows, and cells stand in groups, about as many as each has cells.
 K-means finds the centres of the groups, and within each group those of the cells. The nearest cells of a row are looked
-for in the nearest groups, so the work per row grows with the fourth root of the number of rows or so.
+for in the nearest groups, and these among all groups, by the same loop that looks for rows in cells.
 
 Nothing here promises that neighbours are found; `embedding_index` measures it, and asks for more cells until it holds.
 
 The rows of a cell stand together in the file, one column after the other, and so do the centres of a group: distances
-to all of them are computed side by side. Sums run over the columns in their order, in float32, and depend on no vector
-width.
+to all of them are computed side by side.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.frozen_arrays import let_go
 from ..core.scratch_rows import scratch_rows
-from .cell_search import nearest_cells, put_rows, search_cells
+from .cell_search import put_rows, search_cells
 
 __all__ = ["RowCells", "rows_to_draw"]
 
@@ -77,7 +76,6 @@ class RowCells:
             own[start : start + len(rows)] = self._cells(rows, 1)[:, 0]
         counts = np.bincount(own, minlength=self.count)
         self._starts = _starts(counts)
-        self._most = int(counts.max())
         # the places of the rows of each cell, ascending
         self._members = np.argsort(own, kind="stable").astype(np.int32 if size < 2**31 else np.int64)
         self._values = scratch_rows((size * self.width,), np.float32)
@@ -120,11 +118,13 @@ class RowCells:
         return found
 
     def _cells(self, rows: Rows, probes: int) -> Whole:
-        """The nearest cells of each row, in no order."""
-        found = np.empty((len(rows), probes), dtype=np.int64)
-        centres = (self._groups, self._group_starts, self._centres, _groups_for(probes, self._group_starts.size - 1))
-        _side_by_side(lambda part: nearest_cells(rows[part], *centres, found[part]), len(rows), BLOCK)
-        return found
+        """The nearest cells of each row, nearest first; -1 where the nearest groups have fewer."""
+        if probes == self.count:
+            return np.tile(np.arange(probes), (len(rows), 1))
+        groups = self._group_starts.size - 1
+        every = np.zeros((len(rows), 1), dtype=np.int64)
+        near, _ = _found(rows, every, _starts([groups]), self._groups, _groups_for(probes, groups))
+        return _found(rows, near, self._group_starts, self._centres, probes)[0]
 
     def search(self, rows: Rows, k: int, own: Whole | None, probes: int) -> tuple[Whole, Rows]:
         """Places and distances of the k nearest rows in the nearest `probes` cells; place -1 where there are fewer.
@@ -140,23 +140,33 @@ class RowCells:
         probes
             How many cells.
         """
-        found = np.empty((len(rows), k), dtype=np.int64)
-        apart = np.empty((len(rows), k), dtype=np.float32)
-        mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
         step = max(1, min(BLOCK, (1 << 22) // probes))
         if isinstance(self._values, np.memmap):
             step = min(step, max(64, SEARCHED // (4 * self.width)))
+        parts = []
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
+            mine = None if own is None else own[some]
             cells = self._cells(rows[some], probes)
-            args = (self._starts, self._values, self._members, self._most)
-
-            def work(part: slice, at: slice = some, cells: Whole = cells) -> None:
-                search_cells(rows[at][part], mine[at][part], cells[part], *args, found[at][part], apart[at][part])  # noqa: B023
-
-            _side_by_side(work, len(cells), step)
+            parts.append(_found(rows[some], cells, self._starts, self._values, k, self._members, mine))
             let_go(self._values)  # the nearest cells are scattered over the file
-        return found, np.sqrt(apart)
+        return np.concatenate([found for found, _ in parts]), np.sqrt(np.concatenate([apart for _, apart in parts]))
+
+
+def _found(
+    rows: Rows, cells: Whole, starts: Whole, values: Rows, k: int, names: Any = None, own: Whole | None = None
+) -> tuple[Whole, Rows]:
+    """Names and squared distances of the k nearest in the given cells of each row, on several threads."""
+    found, apart = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k), dtype=np.float32)
+    known = np.arange(starts[-1]) if names is None else names
+    mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
+    most = int(np.diff(starts).max())
+
+    def work(part: slice) -> None:
+        search_cells(rows[part], mine[part], cells[part], starts, values, known, most, found[part], apart[part])
+
+    _side_by_side(work, len(rows), BLOCK)
+    return found, apart
 
 
 def _starts(counts: Any) -> Whole:
@@ -165,7 +175,7 @@ def _starts(counts: Any) -> Whole:
 
 def _groups_for(probes: int, groups: int) -> int:
     """In how many groups the nearest cells are looked for."""
-    return min(groups, 4 + 2 * probes)
+    return min(groups, 4 + probes // 4)
 
 
 def _side_by_side(work: Callable[[slice], None], count: int, most: int) -> None:

@@ -150,6 +150,19 @@ def test_any_point_solves_its_conditions(log_alpha, log_keep, angle, policy, pla
     assert alpha * got[3] < 1
 
 
+@pytest.mark.parametrize(
+    ("keep", "angle", "policy"), [(0.5, 40, "hard"), (0.05, 0, "hard"), (0.2, 10, "easy"), (1, 0, "hard")]
+)
+@pytest.mark.parametrize("points", [9, 60, 700])
+def test_a_curve_continued_from_its_last_points_is_its_points(keep, angle, policy, points):
+    even = np.geomspace(0.05, 2000, points)
+    uneven = np.sort(np.concatenate([even, even[::7] * 1.0001, even[::5]]))  # close ones, and some twice
+    curve = learning_curve(uneven, keep, angle, policy)
+    cold = [solve(alpha, keep, angle, policy) for alpha in uneven[::3]]
+    for name in ("R", "rho", "kappa", "error"):
+        assert np.allclose(getattr(curve, name)[::3], [getattr(one, name) for one in cold], rtol=1e-9, atol=0)
+
+
 def test_a_curve_is_its_points():
     alphas = np.geomspace(0.2, 500, 17)[:, None, None]
     keeps, angles = np.array([0.05, 0.4, 1.0])[:, None], np.array([0.0, 15.0])

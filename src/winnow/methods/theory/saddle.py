@@ -34,11 +34,12 @@ __all__ = ["CONVERGED", "solve_chain"]
 Array = NDArray[np.float64]
 
 CONVERGED = 0
-_TOLERANCE = 1e-7  # of the last step but one: Newton squares it
+_TOLERANCE = 1e-7  # of the last step: Newton squares it
 _STEPS = 25
 _START = 0.02  # an alpha so small that the student is the mean of its examples, with room to spare
 _RIGHT = 0.5 * math.pi
 _NEIGHBOUR = 1.0  # points of a curve closer than this in log alpha start from each other
+_ORDER = 6  # points that a curve is continued from, by the polynomial through them
 
 
 @compiled
@@ -90,7 +91,9 @@ def _newton(alpha: float, low: float, high: float, keep: float, theta: float, st
         size = max(abs(step[0]), abs(step[2]))
         turn = abs(step[1])
         scale = min(1.0, abs(beta) + sigma / M)
-        near = turn <= _TOLERANCE * scale and size <= _TOLERANCE
+        if turn <= _TOLERANCE * scale and size <= _TOLERANCE:
+            state += step
+            return CONVERGED
         damp = min(1.0, 1.5 / max(size, 1e-300), 0.4 / max(turn, 1e-300))
         moved = False
         for _halving in range(30):
@@ -99,7 +102,7 @@ def _newton(alpha: float, low: float, high: float, keep: float, theta: float, st
                 M_new, s_new = math.exp(log_M), math.exp(log_s)
                 moments(M_new, b, s_new, low, high, keep, theta, trial_m, breaks, line)
                 trial = _residual(alpha, M_new, s_new, trial_m, trial_res)
-                if trial < merit or near:
+                if trial < merit:
                     moved = True
                     break
             damp *= 0.5
@@ -108,8 +111,6 @@ def _newton(alpha: float, low: float, high: float, keep: float, theta: float, st
         state[0], state[1], state[2] = log_M, b, log_s
         M, beta, sigma, merit = M_new, b, s_new, trial
         m[:], res[:] = trial_m, trial_res
-        if near:
-            return CONVERGED
     return 1
 
 
@@ -174,24 +175,57 @@ def _cold(alpha: float, low: float, high: float, keep: float, theta: float, stat
 
 
 @compiled
+def _continue(places: Array, table: Array, known: int, place: float, state: Array) -> None:
+    """Continue the polynomial through the points before, as long as its terms fall fast."""
+    state[:] = table[0]
+    reach, before = 1.0, np.inf
+    for order in range(1, known):
+        reach *= place - places[order - 1]
+        term = abs(reach) * np.abs(table[order]).max()
+        if order > 1 and term > 0.5 * before:
+            return
+        for i in range(3):
+            state[i] += reach * table[order, i]
+        before = term
+
+
+@compiled
+def _remember(places: Array, table: Array, known: int, place: float, state: Array) -> int:
+    """Put a point before the others, with the divided differences from it on; returns how many are known."""
+    known = min(known + 1, _ORDER)
+    for order in range(known - 1, 0, -1):
+        places[order] = places[order - 1]
+    places[0] = place
+    for i in range(3):
+        new = state[i]
+        for order in range(known):
+            old = table[order, i]
+            table[order, i] = new
+            if order + 1 < known:
+                new = (new - old) / (place - places[order + 1])
+    return known
+
+
+@compiled
 def solve_chain(alphas: Array, low: float, high: float, keep: float, theta: float, out: Array) -> int:
     """Solve for increasing `alphas`, each from its neighbour; rows of `out` become (R, rho, kappa, error).
 
     Returns `CONVERGED`, or 1 plus the index of the first alpha that could not be solved.
     """
     probe = 0.0 if low == 0.0 and high == np.inf else theta  # without pruning the probe does not matter
-    state, before, slope = np.zeros(3), np.zeros(3), np.zeros(3)
+    state, places, table, known = np.zeros(3), np.zeros(_ORDER), np.zeros((_ORDER, 3)), 0
     for i in range(alphas.size):
-        gap = math.log(alphas[i] / alphas[i - 1]) if i > 0 else 0.0
+        place = math.log(alphas[i])
         done = False
-        if i > 0 and gap < _NEIGHBOUR:
-            state[:] = before + slope * gap
+        if known > 0 and place - places[0] >= _NEIGHBOUR:
+            known = 0
+        if known > 0:
+            _continue(places, table, known, place, state)
             done = _newton(alphas[i], low, high, keep, probe, state, 8) == CONVERGED
         if not done and _cold(alphas[i], low, high, keep, probe, state) != CONVERGED:
             return i + 1
-        if gap > 0.0:
-            slope[:] = (state - before) / gap
-        before[:] = state
+        if known == 0 or place > places[0]:
+            known = _remember(places, table, known, place, state)
         in_plane, noise = math.exp(state[0]), math.exp(state[2])
         along, across = in_plane * math.cos(state[1]), in_plane * math.sin(state[1])
         kappa = 1.0 / math.hypot(in_plane, noise)
