@@ -37,6 +37,13 @@ def test_what_is_not_defined_for_the_task_is_left_out_with_a_reason():
     )
 
 
+def test_what_needs_a_language_model_enters_with_one_only():
+    source = wn.open((["a fine film", "dull", "a fine cast", "so dull"], [1, 0, 1, 0]))
+    assert "token_loss" in [one.name for one in entrants(source, model="hf:some-folder")[0]]
+    left = {row.method: row.why for row in entrants(source, model="textbag")[1]}
+    assert left["token_loss"] == left["instruction_difficulty"] == "signal 'token_losses' is for models called hf:NAME"
+
+
 def test_unknown_methods_are_refused():
     with pytest.raises(UnknownNameError, match="el2m"):
         entrants(wn.open("digits", limit=50), ["el2m"])

@@ -173,7 +173,7 @@ def benchmark(
         train = whole
     tests = exams("benchmark", train, given)
     numbers = several("benchmark", asked.seeds)
-    found, left = entrants(train, asked.methods)
+    found, left = entrants(train, asked.methods, asked.model)
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if out is None else _path(out)
         folder = place / file_name(train.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..artefacts import Source
 from ..artefacts.bench_record import LeftOut
@@ -37,7 +38,9 @@ class Entrant:
         return tuple(name for name in self.signals if name not in BASE)
 
 
-def entrants(source: Source, methods: Sequence[str] | None = None) -> tuple[list[Entrant], list[LeftOut]]:
+def entrants(
+    source: Source, methods: Sequence[str] | None = None, model: Any = "auto"
+) -> tuple[list[Entrant], list[LeftOut]]:
     """Return the methods that take part, and those that are not defined for the data with the reason.
 
     Parameters
@@ -46,6 +49,8 @@ def entrants(source: Source, methods: Sequence[str] | None = None) -> tuple[list
         The data.
     methods
         Names as `prune` takes them; all that are registered if not given.
+    model
+        The network that is asked for.
     """
     names = _all() if methods is None else list(dict.fromkeys(methods))
     found, left = [], []
@@ -54,7 +59,7 @@ def entrants(source: Source, methods: Sequence[str] | None = None) -> tuple[list
             found.append(Entrant(AUTO, None, BASE))
             continue
         parts = parse_method(name)
-        why = _refusal(source, parts)
+        why = _refusal(source, parts, model)
         if why is None:
             found.append(Entrant(name, parts, wanted_signals(parts.needs)))
         else:
@@ -76,7 +81,7 @@ def _all() -> list[str]:
     return [name for name in names if name not in NOT_ENTERED]
 
 
-def _refusal(source: Source, parts: MethodParts) -> str | None:
+def _refusal(source: Source, parts: MethodParts, model: Any) -> str | None:
     """Why a method cannot take part, or None."""
     for method in parts.methods.values():
         if source.task not in method.tasks:
@@ -89,4 +94,6 @@ def _refusal(source: Source, parts: MethodParts) -> str | None:
             return f"signal {signal.name!r} is defined for {' and '.join(sorted(signal.tasks))}"
         if signal.examples and source.kind not in signal.examples:
             return f"signal {signal.name!r} is for {' and '.join(sorted(signal.examples))}"
+        if signal.model and not str(model).startswith(signal.model):
+            return f"signal {signal.name!r} is for models called {signal.model}NAME"
     return None

@@ -228,6 +228,7 @@ class Signal(Registration):
     when: Moment = "trained"
     make_up: MakeUp | None = None
     examples: frozenset[str] = frozenset()  # kinds of examples that it is defined for; all if empty
+    model: str = ""  # how the names of the models begin that it is defined for; all if empty
 
     @property
     def stacked(self) -> bool:

@@ -157,6 +157,7 @@ def signal(
     paper: str = "",
     make_up: MakeUp | None = None,
     examples: Iterable[str] = (),
+    model: str = "",
 ) -> Callable[[F], F]:
     """Register a signal: a function from a Look (network, examples, settings) to arrays by name.
 
@@ -187,13 +188,21 @@ def signal(
         checks scores on these arrays: the higher the hardness (0 to 1), the harder the example should look.
     examples
         The kinds of examples for which it is defined, such as `text`; all if not given.
+    model
+        How the names of the models begin for which it is defined, such as `hf:`; all if not given.
     """
     check_moment(when)
     layouts = {
         name: given if isinstance(given, ArrayLayout) else ArrayLayout(tuple(given)) for name, given in arrays.items()
     }
     about: dict[str, Any] = {"arrays": layouts, "when": when, "tasks": frozenset(tasks), "cost": cost}
-    about |= {"paper": paper, "make_up": make_up, "examples": frozenset(examples), "packed": dict(packed or {})}
+    about |= {
+        "paper": paper,
+        "make_up": make_up,
+        "examples": frozenset(examples),
+        "model": model,
+        "packed": dict(packed or {}),
+    }
     for name, layout in {**layouts, **(packed or {})}.items():
         if _layouts().get(name, layout) != layout:
             raise InputError(f"an array named {name!r} is registered already, with axes {_layouts()[name].axes}.")

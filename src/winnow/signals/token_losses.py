@@ -32,6 +32,7 @@ def _made_up(
     paper="Li et al. 2024",
     make_up=_made_up,
     examples=("text",),
+    model="hf:",
 )
 def token_losses(look: Look) -> dict[str, NDArray[Any]]:
     """Loss of the causal language model `hf:PATH` per token of the response, after its prompt and alone."""
