@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from itertools import pairwise
 
 import numpy as np
@@ -230,6 +231,17 @@ def test_medoids_of_a_large_group_are_those_of_its_halves_in_any_order() -> None
     mixed = np.random.default_rng(1).permutation(2100)
     again = Signals(ids=mixed, task="unlabelled", arrays={"embeddings": rows[mixed]})
     assert set(select("medoids", again, size=210).ids) == set(kept.ids)
+
+
+def test_a_large_group_is_cut_into_parts_of_like_size_that_keep_their_shares() -> None:
+    parts = importlib.import_module("winnow.selectors.medoids")._parts
+    rows, where = np.random.default_rng(0).normal(size=(9000, 4)), np.arange(1, 9000)
+    found = parts(rows, np.arange(9000), where, 900)
+    assert sorted(np.concatenate([part for part, _ in found]).tolist()) == where.tolist()
+    assert [len(found), sum(count for _, count in found)] == [8, 900]
+    assert all(1024 <= part.size < 2048 and count in (112, 113) for part, count in found)
+    assert len(parts(rows, np.arange(9000), where, 63)) == 1  # too few centres to share out
+    assert len(parts(rows, np.arange(9000), where[:2047], 900)) == 1
 
 
 def test_medoids_of_copies_fill_up_the_size_and_rounds_are_checked() -> None:
