@@ -25,6 +25,7 @@ from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
 from ..core.seeds import drawn_first, number, stream
 from ..core.work_clock import begin, seconds_since
+from ..models.layout import channels_last
 from ..models.modes import eval_mode, train_mode
 from .checkpoint import Checkpoint, Moment, Resumable
 from .dynamic_sampler import DynamicSampler
@@ -144,7 +145,7 @@ def train(
     if beside is not None and sampler is not None:
         beside = (sampler, *beside)
     kept = Checkpoint(model, optimizer, beside, recipe.checkpoint)
-    with _torch_seeded(seed), safe_kernels(recipe):
+    with _torch_seeded(seed), safe_kernels(recipe), channels_last(model, device_of(recipe)):
         return _train(
             model,
             feed,
@@ -264,7 +265,7 @@ def predicted(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """The same batch by batch, with positions, so that not all outputs have to be held."""
     device, feed = device_of(recipe), feed.read_by(model)
-    with eval_mode(model.to(device)), torch.no_grad(), safe_kernels(recipe):
+    with eval_mode(model.to(device)), torch.no_grad(), safe_kernels(recipe), channels_last(model, device):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
             output = _outputs(model, feed.inputs(where).to(device), recipe)
