@@ -3,6 +3,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Workers are new processes, each of which imports torch: without compiled modules that takes 20 seconds instead of 3.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types unit long examples docs map house torture mutants format study winning perceptron planning lpntk compression influence rela clean
 
