@@ -29,9 +29,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
-from ..artefacts.frozen_arrays import let_go
 from ..core import checks
 from ..core.progress import track
+from ..core.scratch_rows import let_go
 from ..signals.neighbours import nearest, neighbour_blocks
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..artefacts.frozen_arrays import in_order, let_go, order_of
+from ..artefacts.frozen_arrays import in_order, order_of
 from ..core.errors import InputError
+from ..core.scratch_rows import let_go
 from ..core.seeds import drawn_first, number
 from .row_cells import BLOCK, RowCells, rows_to_draw
 

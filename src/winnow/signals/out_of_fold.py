@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
+from ..core.scratch_rows import let_go, scratch_rows
 from ..training import Feed, predict
 from .dynamics import DYNAMICS, PREDICTIONS, TRAINED, Dynamics, made_up
 
@@ -114,10 +115,11 @@ def _in_units(values: NDArray[np.floating], feed: Feed) -> NDArray[np.floating]:
 
 def _placed(values: NDArray[Any], where: NDArray[np.bool_], axis: int) -> NDArray[Any]:
     """Spread an array over all examples: zero at those that it has nothing about."""
-    shape = list(values.shape)
-    shape[axis] = where.size
-    found = np.zeros(shape, dtype=registry.layout_of("oof").dtype if values.dtype.kind == "f" else values.dtype)
+    shape = (*values.shape[: axis % values.ndim], where.size, *values.shape[axis % values.ndim + 1 :])
+    found = scratch_rows(shape, registry.layout_of("oof").dtype if values.dtype.kind == "f" else values.dtype)
+    found.fill(0)
     index: list[Any] = [slice(None)] * values.ndim
     index[axis] = where
     found[tuple(index)] = values
+    let_go(found)
     return found

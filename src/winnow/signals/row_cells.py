@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.frozen_arrays import let_go
-from ..core.scratch_rows import scratch_rows
+from ..core.scratch_rows import let_go, scratch_rows
 from .cell_search import put_rows, search_cells
 
 __all__ = ["RowCells", "rows_to_draw"]
@@ -160,16 +159,19 @@ class RowCells:
         while first < self.count:
             last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
             start, stop = int(self._starts[first]), int(self._starts[last])
-            starts, values = self._starts[first : last + 1] - start, self._values[start * self.width : stop * self.width]
+            starts = self._starts[first : last + 1] - start
+            values, places = self._values[start * self.width : stop * self.width], self._members[start:stop]
             step = max(1, min(BLOCK, ASKED // (last - first)))
             for at in range(0, len(rows), step):
                 some = slice(at, at + step)
                 every = np.tile(np.arange(last - first), (len(rows[some]), 1))
                 mine = None if own is None else own[some]
-                more = _found(rows[some], every, starts, values, k, self._members[start:stop], mine)
-                names, gaps = (np.concatenate(both, axis=1) for both in zip((found[some], apart[some]), more, strict=True))
+                more, further = _found(rows[some], every, starts, values, k, places, mine)
+                names = np.concatenate([found[some], more], axis=1)
+                gaps = np.concatenate([apart[some], further], axis=1)
                 nearest = np.lexsort((names, gaps), axis=1)[:, :k]
-                found[some], apart[some] = (np.take_along_axis(one, nearest, 1) for one in (names, gaps))
+                found[some] = np.take_along_axis(names, nearest, 1)
+                apart[some] = np.take_along_axis(gaps, nearest, 1)
             let_go(self._values)
             first = last
         return found, np.sqrt(apart)
