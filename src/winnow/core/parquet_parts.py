@@ -59,7 +59,8 @@ def read_parts(folder: Path, kind: type) -> tuple[dict[str, Any], dict[str, Any]
     files = sorted(folder.glob("*.parquet"))
     if not files:
         raise Unexpected("a folder without parquet files")
-    heads, tables = [], []
+    heads: list[dict[str, Any]] = []
+    tables: list[dict[str, Any]] = []
     for file in files:
         about, columns = read_columns(file, kind.saved_as)  # type: ignore[attr-defined]
         if tables and list(columns) != list(tables[0]):

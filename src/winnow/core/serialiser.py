@@ -94,7 +94,7 @@ class Saved:
         StoreError
             If nothing can be written there.
         """
-        if str(path).endswith("/") and getattr(self.layout, "shard", 0):
+        if str(path).endswith("/") and getattr(self.layout, "shard", None):
             try:
                 Path(path).mkdir(parents=True, exist_ok=True)
             except OSError as error:

@@ -19,7 +19,8 @@ from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
 from ..core.scratch_rows import let_go, scratch_rows
-from ..training import Feed, predict
+from ..training import Feed
+from ..training.loop import predicted
 from .dynamics import DYNAMICS, PREDICTIONS, TRAINED, Dynamics, made_up
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ class OutOfFold:
         """Record the examples inside, and from half of the training on predict those outside."""
         self._inside.after_epoch(epoch, model)
         if epoch >= self._first:
-            output = predict(model, self._outside, self._what.recipe)
             task = self._outside.source.task
-            self._total += output if task == "regression" else seen_logits(task, output, None).predictions
+            for where, output in predicted(model, self._outside, self._what.recipe):
+                self._total[where] += output if task == "regression" else seen_logits(task, output, None).predictions
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded so far, for a checkpoint."""
