@@ -35,7 +35,7 @@ ROUNDS = 8
 BLOCK = 8_192  # rows at a time
 ASKED = 1 << 22  # cells of all rows that are searched for at a time
 SEARCHED = 16 << 10  # bytes of rows searched for at a time in a file: the pages that they touch are a hundred MB or so
-WRITTEN = 128 << 20  # bytes of cells that are gathered in memory before they are written
+WRITTEN = 64 << 20  # bytes of cells that are gathered in memory before they are written
 
 
 def _cells_of(size: int) -> int:
