@@ -15,6 +15,8 @@ rows before.
     score        wn.score("dual") of dynamics mapped from disk
     beta         wn.select("beta") of these and their scores: 10 % with floors
     rank, strata, tilted, random      wn.select of a file of scores: 10 % with floors
+    observe      wn.observe(source, "mlp", want=("dynamics", "embeddings"), out=folder): an epoch of training, and a
+                 pass that gives 128 numbers per row; only if it is named
     duplicates   wn.checking's near-duplicates among the embeddings of 16 numbers
 """
 
@@ -133,6 +135,9 @@ def work(step: str, rows: int, folder: Path) -> Callable[[], Any]:
     source = wn.open(table(folder, rows))
     source.fingerprint  # noqa: B018  (the seal belongs to `open`)
     place = Path(tempfile.mkdtemp(dir=os.environ["XDG_CACHE_HOME"])) / "run"
+    if step == "observe":
+        once, wanted = wn.Recipe(epochs=1, batch=512), ("dynamics", "embeddings")
+        return lambda: wn.observe(source, "mlp", once, want=wanted, out=place, engine=wn.Local(workers=1))
     if step == "embed":
         return lambda: wn.embed(source, "raw", out=place)
     embedded = wn.embed(source, "raw", out=place)
@@ -159,7 +164,7 @@ def cell(step: str, rows: int, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e5, 1e6, 1e7])
-    parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--steps", nargs="+", choices=(*STEPS, "observe"), default=list(STEPS))
     parser.add_argument("--folder", type=Path, help="where made-up data are kept; a temporary folder if not given")
     parser.add_argument("--cell", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import winnow as wn
-from winnow.artefacts.frozen_arrays import frozen_copy, frozen_ids, in_order, let_go, mapped_rows, order_of
+from winnow.artefacts import frozen_arrays
+from winnow.artefacts.frozen_arrays import frozen_copy, frozen_ids, in_order, mapped_rows, order_of, taken_rows
 from winnow.core.errors import InputError
+from winnow.core.scratch_rows import scratch_rows
 
 
 def test_what_a_user_gives_is_copied_and_what_an_artefact_gives_is_not() -> None:
@@ -67,12 +70,12 @@ def test_a_map_of_a_user_is_checked(tmp_path: Path) -> None:
         wn.Signals(np.arange(1), {"embeddings": np.load(tmp_path / "rows.npy", mmap_mode="r")}, "unlabelled")
 
 
-@pytest.mark.parametrize("mode", ["r", "r+", "c"])
-def test_letting_pages_go_loses_nothing(tmp_path: Path, mode: str) -> None:
-    np.save(tmp_path / "rows.npy", np.ones(5000))
-    held = np.load(tmp_path / "rows.npy", mmap_mode=mode)
-    if mode != "r":
-        held[7] = 3.0
-    let_go(held[5:])
-    assert held.sum() == (5000 if mode == "r" else 5002)
-    let_go(np.ones(3))
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rows_are_taken_along_any_axis_a_few_at_a_time(axis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frozen_arrays, "TAKEN", 100)
+    monkeypatch.setattr(frozen_arrays, "scratch_rows", partial(scratch_rows, held=0))
+    values = np.random.default_rng(0).normal(size=(9, 8, 7)).astype(np.float32)
+    where = np.array([5, 0, 6, 6])
+    found = taken_rows(values, where, axis)
+    assert isinstance(found, np.memmap)
+    assert np.array_equal(found, np.take(values, where, axis))

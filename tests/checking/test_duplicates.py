@@ -17,7 +17,7 @@ from tests.oracles import checking as oracle
 from winnow.artefacts import Source
 from winnow.checking import table_match
 from winnow.checking.duplicates import _components, duplicates
-from winnow.checking.near_pairs import near_pairs
+from winnow.checking.near_pairs import image_prints, near_pairs
 from winnow.checking.table_match import chance_agreements, repeat_probability, standard_rows
 from winnow.core.errors import InputError
 from winnow.core.scratch_rows import scratch_rows
@@ -38,6 +38,16 @@ def test_copies_of_images_are_found_and_nothing_else() -> None:
     assert len(found) == 31
     assert found.exact[[30, 330]].all()
     assert not found.exact[found.representative != np.arange(331)][:30].any()
+
+
+def test_prints_of_images_in_files_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = named(np.concatenate([IMAGES, COPIES]))
+    held = near_pairs(source)
+    monkeypatch.setattr(scratch_rows, "__defaults__", (0,))  # bytes that are held in memory
+    assert all(isinstance(one, np.memmap) for one in image_prints(source))
+    found = near_pairs(source)
+    assert np.array_equal(found.pairs, held.pairs)
+    assert np.array_equal(found.probabilities, held.probabilities)
 
 
 def test_findings_flag_all_but_the_representative() -> None:

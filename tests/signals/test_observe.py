@@ -12,7 +12,9 @@ from tests.oracles.signals import watch
 from tests.signals.small import Counting, by_id, digits, rows, shuffled
 from winnow.core import registry
 from winnow.core.errors import InputError, NotDefinedError
+from winnow.core.scratch_rows import map_of, scratch_rows
 from winnow.engines import Local
+from winnow.signals import dynamics
 
 WANTS = tuple(entry.name for entry in registry.listing("signal") if not entry.examples)  # of any kind of example
 QUICK = wn.Recipe(epochs=3, batch=16)
@@ -48,6 +50,17 @@ def test_every_want_has_its_arrays_and_shapes(everything: wn.Signals) -> None:
     assert everything.ids.tolist() == source.ids.tolist()
     assert everything.labels is not None
     assert everything.labels.tolist() == np.asarray(source.labels).tolist()
+
+
+def test_rows_in_files_are_those_in_memory(everything: wn.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch_rows, "__defaults__", (0,))  # bytes that are held in memory
+    monkeypatch.setattr(dynamics, "BUDGET", 0)
+    wanted = ("logits", "predictions", "oof", "embeddings", "gradients", "lpntk")
+    found = wn.observe(shuffled(digits()), "mlp", QUICK, 2, wanted, gradient_dim=32, engine=ONE)
+    for name in ("logits", "predictions", "oof", "embeddings", "embeddings_again", "gradients", "lpntk"):
+        assert isinstance(map_of(found.arrays[name]), np.memmap), name
+    for name in found.arrays:
+        assert by_id(found, name) == by_id(everything, name), name
 
 
 @pytest.mark.parametrize(

@@ -75,14 +75,30 @@ def test_blocks_give_every_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(np.concatenate([rows for _, rows in blocks]), POINTS[places])
 
 
-def test_rows_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = made().search(POINTS, 3, None, 5)
+@pytest.mark.parametrize("all_cells", [False, True])
+def test_rows_on_disk_are_those_in_memory(all_cells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = made()
+    probes = cells.count if all_cells else 5
+    held = cells.search(POINTS, 3, None, probes)
     monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
     monkeypatch.setattr(row_cells, "WRITTEN", 1000)  # a few cells at a time
     monkeypatch.setattr(row_cells, "BLOCK", 30)
     on_disk = made()
     assert isinstance(on_disk._values, np.memmap)
-    for one, other in zip(held, on_disk.search(POINTS, 3, None, 5), strict=True):
+    for one, other in zip(held, on_disk.search(POINTS, 3, None, probes), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_all_cells_are_compared_a_part_of_the_file_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
+    cells, places = made(), np.arange(len(POINTS))
+    whole = cells.search(POINTS, 90, places, cells.count)  # more than a part holds
+    seen: list[int] = []
+    monkeypatch.setattr(row_cells, "WRITTEN", 80 * 4 * POINTS.shape[1])
+    monkeypatch.setattr(row_cells, "let_go", lambda values: seen.append(len(values)))
+    parts = cells.search(POINTS, 90, places, cells.count)
+    assert len(seen) > 5
+    for one, other in zip(whole, parts, strict=True):
         assert np.array_equal(one, other)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import Pieces
-from .frozen_arrays import let_go
+from ..core.scratch_rows import let_go
 
 __all__ = ["array_bytes", "id_bytes"]
 

@@ -7,7 +7,6 @@ Ids that ascend, as those of most files do, are not sorted either: `order_of` gi
 
 from __future__ import annotations
 
-import mmap
 import weakref
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
+from ..core.scratch_rows import let_go, map_of, scratch_rows
 
 __all__ = [
     "all_finite",
@@ -23,12 +23,13 @@ __all__ = [
     "frozen_ids",
     "frozen_view",
     "in_order",
-    "let_go",
     "mapped_rows",
     "order_of",
     "same_ids",
+    "taken_rows",
 ]
 
+TAKEN = 16 << 20  # bytes of rows taken at a time
 _ours: weakref.WeakValueDictionary[int, NDArray[Any]] = weakref.WeakValueDictionary()  # by their place in memory
 _finite: weakref.WeakValueDictionary[int, NDArray[Any]] = weakref.WeakValueDictionary()  # maps without NaN or infinity
 _checked: weakref.WeakValueDictionary[int, NDArray[Any]] = weakref.WeakValueDictionary()  # of these, the ids
@@ -85,30 +86,10 @@ def all_finite(name: str, owner: str, values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def let_go(values: NDArray[Any]) -> None:
-    """Let the system take back the pages of a map that were read, so that a pass over it keeps the process small.
-
-    Nothing is lost: they are read again when they are needed, from memory if the machine has some to spare. Arrays that
-    are no maps are left alone.
-    """
-    found = _map_of(values)
-    if found is None or found.mode == "c":  # what is changed in a copy on write is in no file
-        return
-    if hasattr(mmap, "MADV_DONTNEED"):  # not on every system; then it is left to the system
-        found._mmap.madvise(mmap.MADV_DONTNEED)
-
-
 def _is_map(values: NDArray[Any]) -> bool:
     """Whether an array is a view of a file that cannot be written through it."""
-    found = _map_of(values)
+    found = map_of(values)
     return found is not None and bool(found.mode == "r")
-
-
-def _map_of(values: Any) -> Any:
-    """The map that an array is a view of; None if there is none."""
-    while isinstance(values, np.ndarray) and not isinstance(values, np.memmap):
-        values = values.base
-    return values if isinstance(values, np.memmap) else None
 
 
 def same_ids(held: NDArray[Any], asked: ArrayLike) -> bool:
@@ -122,6 +103,19 @@ def order_of(ids: NDArray[Any]) -> NDArray[np.int64] | None:
     if bool((ids[1:] > ids[:-1]).all()):
         return None
     return np.argsort(ids, kind="stable")
+
+
+def taken_rows(values: NDArray[Any], positions: NDArray[np.int64], axis: int = 0) -> NDArray[Any]:
+    """Return the rows at these positions along an axis, in a file if they are many."""
+    out = scratch_rows((*values.shape[:axis], positions.size, *values.shape[axis + 1 :]), values.dtype)
+    for index in np.ndindex(values.shape[:axis]):
+        rows, made = values[index], out[index]
+        some = max(1, TAKEN // max(1, rows[:1].nbytes))
+        for start in range(0, positions.size, some):
+            made[start : start + some] = rows[positions[start : start + some]]
+            let_go(values)
+            let_go(out)
+    return out
 
 
 def in_order(values: NDArray[Any], order: NDArray[np.int64] | None) -> NDArray[Any]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.layouts import Tensors
+from ..core.scratch_rows import let_go
 from ..core.serialiser import Saved, filled
 
 __all__ = ["MappedTensors", "save_file"]
@@ -102,6 +103,7 @@ def save_file(tensors: Mapping[str, NDArray[Any]], path: Path, header: Mapping[s
             for first in range(0, flat.size, some):
                 part = flat[first : first + some]
                 file.write(part.astype(part.dtype.newbyteorder("<"), copy=False).data)
+                let_go(flat)
 
 
 def _mapped(path: Path) -> dict[str, NDArray[Any]]:

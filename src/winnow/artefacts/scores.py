@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.files import fingerprint
-from ..core.layouts import Parquet
+from ..core.layouts import SHARD, Parquet
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
 from .frozen_arrays import frozen_copy, frozen_ids, order_of, same_ids
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Scores"]
 
+LAYOUT = Parquet({"id": "ids", "score": "values", "label": "labels"}, shard=SHARD)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(Shown, Saved, kind="scores", layout=Parquet({"id": "ids", "score": "values", "label": "labels"})):
+class Scores(Shown, Saved, kind="scores", layout=LAYOUT):
     """One number per example.
 
     Parameters

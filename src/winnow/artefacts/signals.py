@@ -23,9 +23,10 @@ from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
 from ..core.files import fingerprint
 from ..core.invocation import command_words
+from ..core.scratch_rows import filled_rows
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
-from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids
+from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids, taken_rows
 from .half_dynamics import FROM, HALF, decoded
 from .label_set_logits import seen_logits
 from .label_sets import check_label_rows
@@ -286,9 +287,7 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
 
     def at(self, positions: NDArray[np.int64]) -> Signals:
         """The signals of the examples at these positions."""
-        arrays = {
-            name: np.take(values, positions, axis=self.example_axis(name)) for name, values in self.arrays.items()
-        }
+        arrays = {name: taken_rows(values, positions, self.example_axis(name)) for name, values in self.arrays.items()}
         labels = None if self.labels is None else self.labels[positions]
         return replace(self, ids=self.ids[positions], arrays=arrays, labels=labels)
 
@@ -305,7 +304,7 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
 
     def merge(self, other: Signals) -> Signals:
         """These signals with the arrays of `other` added; both must have the same ids."""
-        if set(self.ids.tolist()) != set(other.ids.tolist()):
+        if not same_ids(self.ids, other.ids) and set(self.ids.tolist()) != set(other.ids.tolist()):
             raise InputError("signals can be merged only if they have the same ids.")
         lined_up = other.take(self.ids)
         dynamic = self if self.epochs else lined_up
@@ -330,7 +329,8 @@ class Signals(Shown, Saved, kind="signals", layout=MappedTensors(arrays=("labels
             axes |= part.axes or {}
         for name in first.arrays:
             if first.stacked(name):
-                arrays[name] = np.concatenate([part.arrays[name] for part in lined_up], axis=0)
+                rows = [part.arrays[name] for part in lined_up]
+                arrays[name] = rows[0] if len(rows) == 1 else filled_rows(iter(rows), sum(map(len, rows)))
         return replace(first, arrays=arrays, provenance=provenance, axes=axes)
 
     def _view(self) -> Table:

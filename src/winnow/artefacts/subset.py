@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError
 from ..core.files import fingerprint, plain
-from ..core.layouts import Parquet
+from ..core.layouts import SHARD, Parquet
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
 from .dataset_positions import positions_in
@@ -41,7 +41,7 @@ class Arrays(NamedTuple):
 
 
 TARGETS = ("labels", "soft")
-LAYOUT = Parquet({"id": "ids", "weight": "weights"}, part="targets")
+LAYOUT = Parquet({"id": "ids", "weight": "weights"}, part="targets", shard=SHARD)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..artefacts.finding import Finding
-from ..artefacts.frozen_arrays import let_go, order_of
+from ..artefacts.frozen_arrays import order_of
 from ..artefacts.label_sets import label_words
-from ..core.scratch_rows import scratch_rows
+from ..core.scratch_rows import let_go, scratch_rows
 from ..sources.content import content_keys
 from .near_pairs import NearPairs, checks_rows, near_pairs
 from .table_match import READ, comparable, repeat_probability

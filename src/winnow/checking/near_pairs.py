@@ -29,9 +29,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
-from ..artefacts.frozen_arrays import let_go
 from ..core import checks
 from ..core.progress import track
+from ..core.scratch_rows import let_go, scratch_rows
 from ..signals.neighbours import nearest, neighbour_blocks
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
@@ -125,13 +125,14 @@ def pictured(source: Source) -> bool:
 
 
 def image_prints(source: Source) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The prints of all images, plain and cropped, in the order of the source."""
+    """The prints of all images, plain and cropped, in the order of the source; many are in files."""
     width = prints(torch.zeros((1, *_reduced(source, np.arange(1)).shape[1:]))).shape[1]
-    made = tuple(np.empty((len(source), width), dtype=np.float32) for _ in range(2))
+    made = tuple(scratch_rows((len(source), width), np.float32) for _ in range(2))
     for start in track(range(0, len(source), READ), "prints of images"):
         x = _reduced(source, np.arange(start, min(start + READ, len(source))))
         for view, crop in enumerate((0.0, CROP)):
             made[view][start : start + READ] = prints(x, crop)
+            let_go(made[view])
     return made[0], made[1]
 
 

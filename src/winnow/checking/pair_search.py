@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..artefacts.frozen_arrays import let_go
 from ..core.files import Pieces, fingerprint
+from ..core.scratch_rows import let_go
 from ..core.unfinished import next_piece
 from ..training.checkpoint import keep_state, state_of
 

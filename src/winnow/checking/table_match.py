@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source
-from ..artefacts.frozen_arrays import let_go
 from ..core.progress import track
-from ..core.scratch_rows import scratch_rows
+from ..core.scratch_rows import let_go, scratch_rows
 from ..sources.row_groups import forget_groups
 
 __all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError, UnknownNameError
 from .parameter_names import argument, of
+from .scratch_rows import let_go
 
 __all__ = [
     "array",
@@ -156,7 +157,11 @@ def _all_finite(value: NDArray[Any]) -> bool:
     flat = value.reshape(-1) if value.flags.c_contiguous else None
     if flat is None or flat.size <= FLAGS:
         return bool(np.isfinite(value).all())
-    return all(bool(np.isfinite(flat[start : start + FLAGS]).all()) for start in range(0, flat.size, FLAGS))
+    for start in range(0, flat.size, FLAGS):
+        if not np.isfinite(flat[start : start + FLAGS]).all():
+            return False
+        let_go(value)
+    return True
 
 
 def frozen(value: NDArray[Any], *, copy: bool = True) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 | layout | files |
 |---|---|
 | `Json` | one JSON file with every field |
-| `Parquet` | one parquet file: arrays as columns, the other fields as JSON in the schema's metadata |
+| `Parquet` | one parquet file, or a folder of them: arrays as columns, the other fields as JSON in the metadata |
 | `Tensors` | one safetensors file: arrays as tensors, the other fields as JSON in the header |
 | `Folder` | a JSON file, tables of rows, and subfolders with artefacts that are part of it |
 
@@ -25,10 +25,12 @@ import numpy as np
 
 from .files import atomic, file_name, plain, write_json
 from .parquet_columns import parquet_header, read_columns, write_columns
+from .parquet_parts import read_parts, write_parts
 from .serialiser import Saved, entries, expecting, fields_of, filled, optional
 
-__all__ = ["Folder", "Json", "Parquet", "Tensors", "parquet_header", "read_columns", "write_columns"]
+__all__ = ["SHARD", "Folder", "Json", "Parquet", "Tensors", "parquet_header", "read_columns", "write_columns"]
 
+SHARD = 1 << 20  # rows per file of what is saved to a folder
 COSTS = "costs.json"  # durations of an artefact that is a folder
 
 
@@ -84,6 +86,8 @@ class Parquet:
     part
         The field with another artefact of this layout about the same rows, or None: its columns are written beside the
         others and its entries under the name of the field.
+    shard
+        Rows per file if `save` is given a folder, as `parquet_parts` says; 0 if it must be a file.
     """
 
     columns: Mapping[str, str]
@@ -92,6 +96,7 @@ class Parquet:
     dtypes: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
     part: str = ""
+    shard: int = 0
 
     def place(self, path: Path) -> Path:
         """The file itself."""
@@ -104,7 +109,10 @@ class Parquet:
         if part is not None:
             columns = part.layout._columns_of(part) | columns
             about[self.part] = part.layout._entries_of(part)
-        write_columns(path, columns, about, self.block)
+        if self.shard and path.is_dir():
+            write_parts(path, columns, about, self.shard, self.block)
+        else:
+            write_columns(path, columns, about, self.block)
         return path
 
     def _columns_of(self, made: Saved) -> dict[str, Any]:
@@ -128,7 +136,8 @@ class Parquet:
 
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
         """Every field."""
-        about, columns = read_columns(path, kind.saved_as)
+        parts = self.shard and path.is_dir()
+        about, columns = read_parts(path, kind) if parts else read_columns(path, kind.saved_as)
         return self._fields_of(kind, about, columns)
 
     def _fields_of(self, kind: type[Saved], about: Any, columns: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,14 @@
-"""Room for rows that are needed for a while: in memory if they are few, otherwise in a file without a name."""
+"""Room for rows that are needed for a while: in memory if they are few, otherwise in a file without a name.
+
+A pass over all examples fills such rows batch by batch (`filled_rows`): what it gives may be larger than memory.
+"""
 
 from __future__ import annotations
 
+import mmap
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +17,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from .errors import StoreError, reason
 
-__all__ = ["HELD", "scratch_rows"]
+__all__ = ["HELD", "filled_rows", "let_go", "map_of", "scratch_rows"]
 
 HELD = 256 << 20  # bytes that are held in memory
+WRITTEN = 32 << 20  # bytes between two times at which written pages are let go
 
 
 def scratch_rows(shape: tuple[int, ...], dtype: DTypeLike, held: int = HELD) -> NDArray[Any]:
@@ -54,3 +60,54 @@ def scratch_rows(shape: tuple[int, ...], dtype: DTypeLike, held: int = HELD) -> 
         if isinstance(error, StoreError):
             raise
         raise StoreError(f"cannot write to {directory}: {reason(error)}.") from None
+
+
+def filled_rows(batches: Iterable[NDArray[Any]], count: int) -> NDArray[Any]:
+    """Return all rows of some batches, one after the other, in memory or in such a file.
+
+    Parameters
+    ----------
+    batches
+        Arrays with the same columns; at least one.
+    count
+        The number of all rows.
+
+    Examples
+    --------
+    >>> filled_rows(iter([np.ones((2, 3)), np.zeros((1, 3))]), 3)[:, 0].tolist()
+    [1.0, 1.0, 0.0]
+    """
+    rows: NDArray[Any] | None = None
+    start = read = 0
+    for batch in batches:
+        if rows is None:
+            rows = scratch_rows((count, *batch.shape[1:]), batch.dtype)
+        rows[start : start + len(batch)] = batch
+        start, read = start + len(batch), read + batch.nbytes
+        if read >= WRITTEN:
+            let_go(rows)
+            read = 0
+    assert rows is not None
+    assert start == count
+    let_go(rows)
+    return rows
+
+
+def let_go(values: NDArray[Any]) -> None:
+    """Let the system take back the pages of a map that were read, so that a pass over it keeps the process small.
+
+    Nothing is lost: they are read again when they are needed, from memory if the machine has some to spare. Arrays that
+    are no maps are left alone.
+    """
+    found = map_of(values)
+    if found is None or found.mode == "c":  # what is changed in a copy on write is in no file
+        return
+    if hasattr(mmap, "MADV_DONTNEED"):  # not on every system; then it is left to the system
+        found._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def map_of(values: Any) -> Any:
+    """The map that an array is a view of; None if there is none."""
+    while isinstance(values, np.ndarray) and not isinstance(values, np.memmap):
+        values = values.base
+    return values if isinstance(values, np.memmap) else None

@@ -81,7 +81,8 @@ class Saved:
         Parameters
         ----------
         path
-            The file, or the folder for an artefact of several files.
+            The file, or the folder for an artefact of several files. Scores and subsets are written as files of about a
+            million rows each into an empty folder, or into a new one if the path ends in `/`.
 
         Returns
         -------
@@ -93,6 +94,11 @@ class Saved:
         StoreError
             If nothing can be written there.
         """
+        if str(path).endswith("/") and getattr(self.layout, "shard", None):
+            try:
+                Path(path).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot write {path}: {reason(error)}.") from None
         return self.layout.write(self, Path(path))
 
     @classmethod

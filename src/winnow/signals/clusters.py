@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.frozen_arrays import let_go
 from ..core import checks
+from ..core.scratch_rows import let_go
 from ..core.seeds import drawn_first, number, uniforms
 
 __all__ = [

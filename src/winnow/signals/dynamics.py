@@ -44,7 +44,7 @@ DYNAMICS: dict[str, tuple[str | int, ...] | registry.ArrayLayout] = {
 # float16 of these would tie most of the easy examples, whose probabilities round to 1; log-odds do not
 PACKED = {name: registry.ArrayLayout(PER_EPOCH, "float16", ("classification",)) for name in HALF}
 FREE = registry.Cost("once")
-BUDGET = 1 << 29  # bytes of dynamics that are held in memory while a network trains
+BUDGET = 1 << 29  # bytes of dynamics and logits that are held in memory while a network trains
 
 
 def made_up(
@@ -144,9 +144,11 @@ class Dynamics:
         return found
 
     def _large(self) -> bool:
-        """Whether the dynamics of all epochs are kept on disk until they are saved."""
-        sizes = {"seeds": 1, "epochs": self._what.recipe.epochs, "examples": len(self._feed), "classes": 1}
-        return sum(registry.layout_of(name).bytes(sizes) for name in DYNAMICS) > BUDGET
+        """Whether what is recorded in all epochs is kept on disk until it is saved."""
+        epochs, examples, outputs = self._what.recipe.epochs, len(self._feed), self._feed.source.outputs
+        sizes = {"seeds": 1, "epochs": epochs, "examples": examples, "classes": outputs}
+        kept = (*DYNAMICS, "logits") if "logits" in self._shared["keep"] else DYNAMICS
+        return sum(registry.layout_of(name).bytes(sizes) for name in kept) > BUDGET
 
     def _log(self, positions: NDArray[np.int64], output: torch.Tensor) -> None:
         self._recorder.log_outputs(positions, output)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..artefacts.frozen_arrays import in_order, let_go, order_of
+from ..artefacts.frozen_arrays import in_order, order_of
 from ..core.errors import InputError
+from ..core.scratch_rows import let_go
 from ..core.seeds import drawn_first, number
 from .row_cells import BLOCK, RowCells, rows_to_draw
 
@@ -22,6 +23,7 @@ SAMPLE = 1_000  # rows searched exactly to certify the recall
 SURENESS = 2.326  # the 99 % quantile of the normal distribution: the bound holds with 99 %
 STEP = 1.2  # by how much the number of probes grows at a time
 SPARE = 2  # neighbours looked up beyond k, so that rounding in faiss cannot change the k nearest
+SCATTERED = 1_024  # cells that are read at a time for rows of the sample; the system maps 64 KB or more of each
 LET_GO = 32 << 20  # bytes that are read between two times at which pages of a map are let go
 
 
@@ -122,10 +124,10 @@ class EmbeddingIndex:
         while True:
             self.probes = min(probes, self.cells.count)
             if closer is None:
-                _, apart = self.search(rows, k, chosen)
+                _, apart = self._scattered(rows, k, chosen)
                 share = (apart <= reach[:, None]).mean(axis=1)
             else:
-                found, apart = self.search(moved, k, None)
+                found, apart = self._scattered(moved, k, None)
                 to_itself = np.sqrt(np.square(moved - rows).sum(axis=1))
                 # among copies, any of them will do
                 share = ((found == chosen[:, None]) | (apart[:, -1:] <= to_itself[:, None])).any(axis=1)
@@ -136,6 +138,13 @@ class EmbeddingIndex:
             probes = math.ceil(STEP * probes)
         if self.probes == self.cells.count:
             self.bound = 1.0
+
+    def _scattered(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
+        """The same as `search` for rows that are no neighbours: few at a time, since each reads other cells."""
+        step = max(1, SCATTERED // self.probes)
+        parts = [slice(start, start + step) for start in range(0, len(rows), step)]
+        found = [self.search(rows[some], k, None if own is None else own[some]) for some in parts]
+        return np.concatenate([places for places, _ in found]), np.concatenate([apart for _, apart in found])
 
     def search(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
         """Places (in the order of ids) and distances of the k nearest, without the rows' own places if given."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..artefacts import Source
 from ..artefacts.frozen_arrays import order_of
 from ..core.code_digest import code_digest
+from ..core.scratch_rows import filled_rows
 from ..sources.encoded_items import vectors_by
 from ..training import Feed, Recipe, Scaling
 from ..training.loop import device_of
@@ -70,7 +71,7 @@ class EmbeddingWay:
         if self.raw and feed.source.kind == "text":
             return text_rows(feed.source, self.seed)[feed.order]
         if self.raw:
-            return np.concatenate(list(self._batches(feed, self.network)))
+            return filled_rows(self._batches(feed, self.network), len(feed))
         found, taken = embeddings_of(self.network, feed, self.recipe, self.layer)
         self.about["taken"] = taken.about()
         return found

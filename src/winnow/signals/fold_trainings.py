@@ -14,6 +14,7 @@ from ..artefacts.label_sets import label_set_numbers
 from ..core import registry
 from ..core.files import fingerprint
 from ..core.run import Run
+from ..core.scratch_rows import let_go, scratch_rows
 from ..core.seeds import number as seed_number
 from ..engines import Engine, Job, Needs, run_jobs
 from ..models.identity import is_estimator
@@ -25,6 +26,8 @@ from .observation import Entries, Look, Observation, Watcher, new_network, watch
 from .out_of_fold import outside_only
 
 __all__ = ["gathered", "observe_folds"]
+
+NUMBERS = 1 << 20  # of an array that are joined at a time
 
 
 def observe_folds(
@@ -100,10 +103,14 @@ def gathered(parts: Sequence[Signals]) -> Signals:
     watched = len(parts) - 1
     arrays: dict[str, NDArray[Any]] = {}
     for name in parts[0].arrays:
-        whole = parts[0].arrays[name].dtype.kind in "iub"
-        total = sum(part.arrays[name].astype(np.int64 if whole else np.float64) for part in parts)
-        assert isinstance(total, np.ndarray)
-        inside = name in DYNAMICS or name in PREDICTIONS
-        mean = total if not inside else 2 * total >= watched if whole else total / watched
-        arrays[name] = mean.astype(parts[0].arrays[name].dtype)
+        like = parts[0].arrays[name]
+        whole, inside = like.dtype.kind in "iub", name in DYNAMICS or name in PREDICTIONS
+        arrays[name] = made = scratch_rows(like.shape, like.dtype)
+        for start in range(0, like.size, NUMBERS):
+            some = slice(start, start + NUMBERS)
+            each = (part.arrays[name].reshape(-1)[some] for part in parts)
+            total: Any = sum(values.astype(np.int64 if whole else np.float64) for values in each)
+            made.reshape(-1)[some] = total if not inside else 2 * total >= watched if whole else total / watched
+            for rows in (made, *(part.arrays[name] for part in parts)):
+                let_go(rows)
     return replace(parts[0], arrays=arrays)

@@ -1,12 +1,12 @@
 """Per-example loss gradients, by torch.func, in eval mode.
 
 Each gradient is that of the loss of one example, so the batch size does not matter. Norms are exact. The gradients
-themselves are projected, so that n x parameters numbers are never in memory.
+themselves are projected, so that n x parameters numbers are never in memory, and many are in a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch.func import functional_call, grad, vmap
 
 from ..core import registry
 from ..core.errors import NotDefinedError
+from ..core.scratch_rows import filled_rows
 from ..models.projection import SparseProjection
 from ..models.text_transformers import needs_example_gradients
 from ..training.feed import Feed
@@ -69,7 +70,8 @@ def example_gradients(
     seed
         Seed of the projection.
     """
-    if feed.targets is None:
+    targets = feed.targets
+    if targets is None:
         raise NotDefinedError(f"gradients need labels or a target; source {feed.source.name!r} has neither.")
     needs_example_gradients("gradients", model)
     device = device_of(recipe)
@@ -86,22 +88,26 @@ def example_gradients(
     per_example = cast(Callable[..., dict[str, torch.Tensor]], vmap(grad(loss), in_dims=(None, 0, 0)))
     size = sum(p.numel() for p in parameters.values())
     projection = None if dim is None else SparseProjection(size, dim, seed)
-    norms, projected = [], []
+    norms = np.empty(len(feed), dtype=np.float32)
     batch = max(1, min(256, CHUNK_NUMBERS // size))
-    for first in range(0, len(feed), batch):
-        where = np.arange(first, min(first + batch, len(feed)))
-        y = feed.targets[torch.from_numpy(where)].to(device)
-        found = per_example(parameters, feed.inputs(where).to(device), y)
-        squares = torch.zeros(len(where), device=device)
-        out = torch.zeros(len(where), dim or 0, device=device)
-        start = 0
-        for piece in found.values():
-            flat = piece.reshape(len(where), -1)
-            squares += flat.square().sum(1)
-            if projection is not None:
-                projection.add(out, flat, start)
-            start += flat.shape[1]
-        norms.append(squares.sqrt().cpu().numpy())
-        projected.append(out.cpu().numpy())
+
+    def batches() -> Iterator[NDArray[np.float32]]:
+        for first in range(0, len(feed), batch):
+            where = np.arange(first, min(first + batch, len(feed)))
+            y = targets[torch.from_numpy(where)].to(device)
+            found = per_example(parameters, feed.inputs(where).to(device), y)
+            squares = torch.zeros(len(where), device=device)
+            out = torch.zeros(len(where), dim or 0, device=device)
+            start = 0
+            for piece in found.values():
+                flat = piece.reshape(len(where), -1)
+                squares += flat.square().sum(1)
+                if projection is not None:
+                    projection.add(out, flat, start)
+                start += flat.shape[1]
+            norms[where] = squares.sqrt().cpu().numpy()
+            yield out.cpu().numpy()
+
+    projected = filled_rows(batches(), len(feed))
     model.train(was_training)
-    return np.concatenate(norms), None if dim is None else np.concatenate(projected)
+    return norms, None if dim is None else projected

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
 from ..core.progress import task
+from ..core.scratch_rows import let_go
 from .embedding_index import EmbeddingIndex, number_table
 from .row_cells import BLOCK
 
@@ -180,4 +181,5 @@ def _blocks(index: EmbeddingIndex, count: int, asked: NDArray[Any] | None, skip:
 def _queries(index: EmbeddingIndex, asked: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     for start in range(0, len(asked), BLOCK):
         rows = index.centred(asked[start : start + BLOCK])
+        let_go(asked)
         yield np.arange(start, start + len(rows)), rows

@@ -11,6 +11,7 @@ import torch
 
 from ..core.errors import InputError
 from ..core.progress import track
+from ..core.scratch_rows import filled_rows
 from ..models.modes import eval_mode
 from ..models.representation import Representation, representation
 from ..training import Feed, Recipe
@@ -28,7 +29,7 @@ def embeddings_of(
     device, feed = device_of(recipe), feed.read_by(model)
     taken = taken_from(model, feed, device, layer)
     found = embedding_batches(model, lambda x: taken(model, x), feed, device, batch)
-    return np.concatenate(list(track(found, "embedding", -(-len(feed) // batch)))), taken
+    return filled_rows(track(found, "embedding", -(-len(feed) // batch)), len(feed)), taken
 
 
 def taken_from(model: torch.nn.Module, feed: Feed, device: torch.device, layer: str | None) -> Representation:

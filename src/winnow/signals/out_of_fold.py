@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import first_averaged
 from ..core import registry
-from ..training import Feed, predict
+from ..core.scratch_rows import let_go, scratch_rows
+from ..training import Feed
+from ..training.loop import predicted
 from .dynamics import DYNAMICS, PREDICTIONS, TRAINED, Dynamics, made_up
 
 if TYPE_CHECKING:
@@ -76,9 +78,9 @@ class OutOfFold:
         """Record the examples inside, and from half of the training on predict those outside."""
         self._inside.after_epoch(epoch, model)
         if epoch >= self._first:
-            output = predict(model, self._outside, self._what.recipe)
             task = self._outside.source.task
-            self._total += output if task == "regression" else seen_logits(task, output, None).predictions
+            for where, output in predicted(model, self._outside, self._what.recipe):
+                self._total[where] += output if task == "regression" else seen_logits(task, output, None).predictions
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
         """Return what was recorded so far, for a checkpoint."""
@@ -114,10 +116,11 @@ def _in_units(values: NDArray[np.floating], feed: Feed) -> NDArray[np.floating]:
 
 def _placed(values: NDArray[Any], where: NDArray[np.bool_], axis: int) -> NDArray[Any]:
     """Spread an array over all examples: zero at those that it has nothing about."""
-    shape = list(values.shape)
-    shape[axis] = where.size
-    found = np.zeros(shape, dtype=registry.layout_of("oof").dtype if values.dtype.kind == "f" else values.dtype)
+    shape = (*values.shape[: axis % values.ndim], where.size, *values.shape[axis % values.ndim + 1 :])
+    found = scratch_rows(shape, registry.layout_of("oof").dtype if values.dtype.kind == "f" else values.dtype)
+    found.fill(0)
     index: list[Any] = [slice(None)] * values.ndim
     index[axis] = where
     found[tuple(index)] = values
+    let_go(found)
     return found

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.frozen_arrays import let_go
-from ..core.scratch_rows import scratch_rows
+from ..core.scratch_rows import let_go, scratch_rows
 from .cell_search import put_rows, search_cells
 
 __all__ = ["RowCells", "rows_to_draw"]
@@ -34,8 +33,9 @@ CELL = 256  # rows
 PER_CENTRE = 32  # rows per cell that k-means is trained on
 ROUNDS = 8
 BLOCK = 8_192  # rows at a time
+ASKED = 1 << 22  # cells of all rows that are searched for at a time
 SEARCHED = 16 << 10  # bytes of rows searched for at a time in a file: the pages that they touch are a hundred MB or so
-WRITTEN = 128 << 20  # bytes of cells that are gathered in memory before they are written
+WRITTEN = 64 << 20  # bytes of cells that are gathered in memory before they are written
 
 
 def _cells_of(size: int) -> int:
@@ -119,8 +119,6 @@ class RowCells:
 
     def _cells(self, rows: Rows, probes: int) -> Whole:
         """The nearest cells of each row, nearest first; -1 where the nearest groups have fewer."""
-        if probes == self.count:
-            return np.tile(np.arange(probes), (len(rows), 1))
         groups = self._group_starts.size - 1
         every = np.zeros((len(rows), 1), dtype=np.int64)
         near, _ = _found(rows, every, _starts([groups]), self._groups, _groups_for(probes, groups))
@@ -140,7 +138,9 @@ class RowCells:
         probes
             How many cells.
         """
-        step = max(1, min(BLOCK, (1 << 22) // probes))
+        if probes == self.count:
+            return self._compared(rows, k, own)
+        step = max(1, min(BLOCK, ASKED // probes))
         if isinstance(self._values, np.memmap):
             step = min(step, max(64, SEARCHED // (4 * self.width)))
         parts = []
@@ -151,6 +151,30 @@ class RowCells:
             parts.append(_found(rows[some], cells, self._starts, self._values, k, self._members, mine))
             let_go(self._values)  # the nearest cells are scattered over the file
         return np.concatenate([found for found, _ in parts]), np.sqrt(np.concatenate([apart for _, apart in parts]))
+
+    def _compared(self, rows: Rows, k: int, own: Whole | None) -> tuple[Whole, Rows]:
+        """The same among all cells: a part of the file after the other, so that it is never in memory as a whole."""
+        found, apart = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf, dtype=np.float32)
+        first = 0
+        while first < self.count:
+            last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
+            start, stop = int(self._starts[first]), int(self._starts[last])
+            starts = self._starts[first : last + 1] - start
+            values, places = self._values[start * self.width : stop * self.width], self._members[start:stop]
+            step = max(1, min(BLOCK, ASKED // (last - first)))
+            for at in range(0, len(rows), step):
+                some = slice(at, at + step)
+                every = np.tile(np.arange(last - first), (len(rows[some]), 1))
+                mine = None if own is None else own[some]
+                more, further = _found(rows[some], every, starts, values, k, places, mine)
+                names = np.concatenate([found[some], more], axis=1)
+                gaps = np.concatenate([apart[some], further], axis=1)
+                nearest = np.lexsort((names, gaps), axis=1)[:, :k]
+                found[some] = np.take_along_axis(names, nearest, 1)
+                apart[some] = np.take_along_axis(gaps, nearest, 1)
+            let_go(self._values)
+            first = last
+        return found, np.sqrt(apart)
 
 
 def _found(

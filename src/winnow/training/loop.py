@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..artefacts.sampler import epoch_order
 from ..core import checks
 from ..core.errors import DivergedError, InputError, NotDefinedError
+from ..core.scratch_rows import filled_rows
 from ..core.seeds import drawn_first, number, stream
 from ..core.work_clock import begin, seconds_since
 from ..models.layout import channels_last
@@ -248,7 +249,7 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     Returns
     -------
     numpy.ndarray
-        One row per example.
+        One row per example, in a file if they are many.
 
     Examples
     --------
@@ -257,7 +258,7 @@ def predict(model: torch.nn.Module, feed: Feed, recipe: Recipe, batch: int = 256
     >>> predict(wn.models.build("mlp", classes=2, shape=(1,)), feed, Recipe()).shape
     (4, 2)
     """
-    return np.concatenate([output for _, output in predicted(model, feed, recipe, batch)])
+    return filled_rows((output for _, output in predicted(model, feed, recipe, batch)), len(feed))
 
 
 def predicted(

@@ -17,7 +17,7 @@ Everything is computed some thousand logits at a time (`artefacts.labelled_logit
 the squared error averaged over its outputs. Logits take examples x epochs x classes numbers; `dynamics` (loss,
 probability of the label, margin, right or wrong, EL2N) takes examples x epochs, `predictions` examples x classes. For
 several labels per example these are as `artefacts.label_set_logits` says. Unless logits are kept, no epoch's outputs
-are ever held, and with `directory` the dynamics are on disk: a million examples of 100 classes take little memory.
+are ever held, and with `directory` finished epochs are on disk: a million examples of 100 classes take little memory.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from ..artefacts.label_set_logits import seen_logits
 from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, first_averaged
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
+from ..core.scratch_rows import filled_rows, let_go, scratch_rows
 from .epoch_measures import CHUNK, measured
 from .epoch_rows import EpochRows
 from .eval_pass import eval_pass
@@ -92,8 +93,8 @@ class Recorder:
         Share of the epochs, counted from the last planned one, over which predictions are averaged. If
         `planned_epochs` is not given, epoch t weighs t (t + 1) instead, whose centre is that of the last half.
     directory
-        Where finished epochs of the dynamics are kept, in files that vanish with what is read from them; if not given,
-        in memory.
+        Where finished epochs of the dynamics and logits are kept, in files that vanish with what is read from them; if
+        not given, in memory.
     precision
         Of the dynamics: `half` takes 6 bytes per example and epoch, `single` 17; ranks of scores hardly change
         (`artefacts.half_dynamics`). `half` is for one class per example, with `dynamics` in `keep`; if not given, it is
@@ -162,9 +163,9 @@ class Recorder:
             )
         self._dynamics = {name: self._epochs_of(name) for name in (HALF if self._half else kept)}
         self._current = {name: np.zeros(self.n, registry.layout_of(name).dtype) for name in kept}  # of this epoch
-        self._logits: list[NDArray[np.float32]] | None = [] if classified and "logits" in self.keep else None
+        self._logits = self._epochs_of("logits") if classified and "logits" in self.keep else None
         shape = (self.n, self.classes)
-        self._mean = np.zeros(shape, dtype=np.float32) if "predictions" in self.keep else None
+        self._mean = _zeros(shape) if "predictions" in self.keep else None
         self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
         self._targets: NDArray[Any] = np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros(shape)
         if task == "multilabel":
@@ -172,7 +173,7 @@ class Recorder:
         self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
         carried = self.missing == "carry" and self._mean is not None
         # all outputs of this epoch, where they are needed again; those not seen yet are of the epoch before
-        self._now = np.zeros(shape, dtype=np.float32) if carried or self._logits is not None else None
+        self._now = _zeros(shape) if carried or self._logits is not None else None
         self._mean_given = False  # whether signals hold the mean too
         self._waiting = WaitingOutputs(self.classes)  # not measured yet
         self._infinite: int | None = None  # the first position of this epoch whose loss is too large
@@ -192,7 +193,7 @@ class Recorder:
         if "correct" in self._dynamics:
             return self._dynamics["correct"].stacked().astype(bool)
         if self._logits is not None:
-            rows = [seen_logits(self.task, logits, self._targets).correct for logits in self._logits]
+            rows = [seen_logits(self.task, logits, self._targets).correct for logits in self._outputs(self._logits)]
         else:
             raise NotDefinedError(f"correctness needs keep='dynamics' or 'logits' of {OWNER}; got {self.keep}.")
         return np.array(rows, dtype=bool).reshape(self.epochs, self.n)
@@ -257,7 +258,7 @@ class Recorder:
             self._infinite = where.start + first if isinstance(where, slice) else int(where[first])
         if self._mean is not None:
             if self._mean_given:
-                self._mean, self._mean_given = self._mean.copy(), False
+                self._mean, self._mean_given = filled_rows([self._mean], self.n), False
             mean = self._mean[where]
             self._mean[where] = mean + self._step(self.epochs + 1) * (predictions - mean)
 
@@ -271,6 +272,7 @@ class Recorder:
         for start in range(0, self.n, rows):
             part = slice(start, min(start + rows, self.n))
             self._measure(part, self._now[part])
+        let_go(self._now)
 
     def end_epoch(self) -> None:
         """End the epoch: compute its losses and all that is kept, and start the next.
@@ -299,7 +301,8 @@ class Recorder:
                 values[gap] = self._dynamics[name].last()[gap]
             self._dynamics[name].append(values)
         if self._logits is not None and self._now is not None:
-            self._logits.append(self._now.copy())
+            self._logits.append(self._now.reshape(-1))
+            let_go(self._now)
         self._seen[:] = False
 
     def signals(self) -> Signals:
@@ -324,7 +327,7 @@ class Recorder:
             raise InputError(f"signals of {OWNER} need at least one finished epoch; call end_epoch() after each.")
         arrays: dict[str, NDArray[Any]] = {name: rows.stacked()[None] for name, rows in self._dynamics.items()}
         if self._logits is not None:
-            arrays["logits"] = np.stack(self._logits)[None]
+            arrays["logits"] = self._outputs(self._logits)[None]
         if self._mean is not None:
             arrays["predictions"], self._mean_given = self._mean[None], True  # copied before it is changed again
         planned = max(self.planned_epochs or 0, self.epochs)
@@ -357,7 +360,7 @@ class Recorder:
             self._measure_rest()
         state: dict[str, NDArray[Any]] = {}
         if self._logits is not None:
-            state["outputs"] = np.array(self._logits, dtype=np.float32).reshape(self.epochs, self.n, self.classes)
+            state["outputs"] = np.array(self._outputs(self._logits))
         for name, rows in self._dynamics.items():
             state[name] = np.array(rows.stacked())
         if self._mean is not None:
@@ -395,19 +398,28 @@ class Recorder:
             for row in taken[name]:
                 self._dynamics[name].append(row)
         self._targets, self._known, self._seen = taken["targets"], taken["known"], taken["seen"]
-        self._now, self._mean = taken.get("now"), taken.get("predictions")
+        self._now, self._mean = (
+            None if name not in taken else filled_rows([taken[name]], self.n) for name in ("now", "predictions")
+        )
         at = int(taken["infinite"][0]) if "infinite" in taken else -1
         self._mean_given, self._infinite = False, None if at < 0 else at
         self._waiting.clear()
         if self._now is None:
             self._current = {name: taken[f"now {name}"] for name in self._current}
         if self._logits is not None and self._now is not None:
-            self._logits = list(taken["outputs"])
+            self._logits = self._epochs_of("logits")
+            for outputs in taken["outputs"]:
+                self._logits.append(outputs.reshape(-1))
             if finished:  # older states held zeros there
-                self._now[~self._seen] = self._logits[-1][~self._seen]
+                self._now[~self._seen] = taken["outputs"][-1][~self._seen]
 
     def _epochs_of(self, name: str) -> EpochRows:
-        return EpochRows(self.n, registry.layout_of(name).dtype, self._directory)
+        numbers = self.n * self.classes if name == "logits" else self.n
+        return EpochRows(numbers, registry.layout_of(name).dtype, self._directory)
+
+    def _outputs(self, rows: EpochRows) -> NDArray[Any]:
+        """The outputs of all epochs: epochs x n x classes."""
+        return rows.stacked().reshape(-1, self.n, self.classes)
 
     def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
         targets = TARGET_CHECKS[self.task](targets, where.size, self.classes)
@@ -443,3 +455,11 @@ class Recorder:
             return 3 / (epoch + 2)
         first = first_averaged(self.planned_epochs, self.averaged)
         return 1 / epoch if epoch < first else 1 / (epoch - first + 1)
+
+
+def _zeros(shape: tuple[int, int]) -> NDArray[np.float32]:
+    """A table of zeros, in a file if it is large."""
+    made = scratch_rows(shape, np.float32)
+    made.fill(0)
+    let_go(made)
+    return made

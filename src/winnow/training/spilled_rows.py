@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Source
-from ..artefacts.frozen_arrays import let_go
 from ..core.errors import StoreError
 from ..core.progress import track
-from ..core.scratch_rows import scratch_rows
+from ..core.scratch_rows import let_go, scratch_rows
 
 __all__ = ["SpilledRows", "spill"]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...core import registry
 from ...core.errors import NotDefinedError
+from ...core.scratch_rows import filled_rows
 from ...models.text_transformers import needs_example_gradients
 from ...signals.observation import Look
 from ...training.feed import Feed
@@ -69,11 +70,9 @@ def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) ->
         raise NotDefinedError(f"lpntk needs class labels; source {feed.source.name!r} has none.")
     needs_example_gradients("lpntk", model)
     labels = feed.targets.numpy()
-    out = np.empty((len(feed), dim), dtype=np.float32)
-    for first in range(0, len(feed), CHUNK):
-        where = np.arange(first, min(first + CHUNK, len(feed)))
-        out[where] = features(model, feed.inputs(where), labels[where], project=dim, seed=seed)
-    return out
+    parts = (np.arange(first, min(first + CHUNK, len(feed))) for first in range(0, len(feed), CHUNK))
+    made = (features(model, feed.inputs(where), labels[where], project=dim, seed=seed) for where in parts)
+    return filled_rows((rows.astype(np.float32, copy=False) for rows in made), len(feed))
 
 
 def joined_seeds(array: NDArray[Any]) -> NDArray[Any]:
