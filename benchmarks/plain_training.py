@@ -3,7 +3,7 @@
     python benchmarks/plain_training.py IMAGES EPOCHS
 
 One thread, batches of 128 random images, channels last, AdamW. After an epoch that is not timed it says so and waits
-for a line, so that several start together; then it prints the seconds of the epochs.
+for a line, so that several start together; then it prints the seconds of the epochs, of the wall and of the processor.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def main() -> None:
     epoch()
     print("ready", flush=True)
     sys.stdin.readline()
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     for _ in range(epochs):
         epoch()
-    print(time.perf_counter() - start, flush=True)
+    print(time.perf_counter() - start, time.process_time() - used, flush=True)
 
 
 if __name__ == "__main__":

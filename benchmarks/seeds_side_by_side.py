@@ -65,8 +65,8 @@ def observed(source: wn.Source, seeds: int, workers: int, epochs: int) -> tuple[
     return time.perf_counter() - start, spent() - used
 
 
-def plain(examples: int, epochs: int, count: int) -> float:
-    """Seconds of the wall of so many trainings in plain torch, side by side, all started at once; the slowest."""
+def plain(examples: int, epochs: int, count: int) -> tuple[float, float]:
+    """So many trainings in plain torch, at once: seconds of the wall and of the processors."""
     command = [sys.executable, str(Path(__file__).with_name("plain_training.py")), str(examples), str(epochs)]
     started = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
@@ -76,7 +76,8 @@ def plain(examples: int, epochs: int, count: int) -> float:
     for one in started:
         one.stdin.write("\n")
         one.stdin.flush()
-    return max(float(one.communicate()[0]) for one in started)
+    taken = [tuple(map(float, one.communicate()[0].split())) for one in started]
+    return max(wall for wall, _ in taken), sum(used for _, used in taken)
 
 
 def best_of_two_cores() -> float:
@@ -118,8 +119,10 @@ def main() -> None:
             f"| the whole call, {2 * asked.epochs} epochs, s of the {name} | {one:.2f} | {two:.2f} "
             f"| {2 * one / (two / cores):.2f} |"
         )
-    one, two = (statistics.median(bare[count]) for count in (1, 2))
-    print(f"| {asked.epochs} epochs in plain torch, s of the wall | {one:.2f} | {two:.2f} | {2 * one / two:.2f} |")
+    for k, name, cores in ((0, "wall", 1), (1, "processor", 2)):
+        one, two = (statistics.median(taken[k] for taken in bare[count]) for count in (1, 2))
+        rate = 2 * one / (two / cores)
+        print(f"| {asked.epochs} epochs in plain torch, s of the {name} | {one:.2f} | {two:.2f} | {rate:.2f} |")
     print(f"\nTwo processes that only multiply small matrices: {best_of_two_cores():.2f} times one.")
 
 
