@@ -2,6 +2,8 @@
 
     python benchmarks/seeds_side_by_side.py [--examples 10000] [--epochs 6] [--repeats 3]
 
+Take at least 4 epochs of 10,000 examples: `Local` does shorter trainings in one process, and then nothing is compared.
+
 LeNet-5 on Fashion-MNIST if it is at hand (WINNOW_DATA), random images otherwise. Both run in turn. Seconds of the wall
 say what two cores save only if nothing else runs beside it; two processes that do nothing but multiply say how much of
 two cores there was. Processor seconds of all processes say it on a busy machine too: if two seeds cost twice as many as
