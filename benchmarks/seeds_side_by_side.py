@@ -2,11 +2,14 @@
 
     python benchmarks/seeds_side_by_side.py [--examples 10000] [--epochs 6] [--repeats 3]
 
+Take at least 4 epochs of 10,000 examples: `Local` does shorter trainings in one process, and then nothing is compared.
+
 LeNet-5 on Fashion-MNIST if it is at hand (WINNOW_DATA), random images otherwise. Both run in turn. Seconds of the wall
 say what two cores save only if nothing else runs beside it; two processes that do nothing but multiply say how much of
 two cores there was. Processor seconds of all processes say it on a busy machine too: if two seeds cost twice as many as
 one, and each has a core, they take as long as one. Starting the workers, which import torch and read their data, is
-left out by taking twice the epochs minus once the epochs.
+left out by taking twice the epochs minus once the epochs. The same network in plain torch, without winnow
+(`plain_training.py`), one process and two, says how much of two cores a training of this kind can use.
 """
 
 from __future__ import annotations
@@ -64,6 +67,21 @@ def observed(source: wn.Source, seeds: int, workers: int, epochs: int) -> tuple[
     return time.perf_counter() - start, spent() - used
 
 
+def plain(examples: int, epochs: int, count: int) -> tuple[float, float]:
+    """So many trainings in plain torch, at once: seconds of the wall and of the processors."""
+    command = [sys.executable, str(Path(__file__).with_name("plain_training.py")), str(examples), str(epochs)]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+    ]
+    for one in started:
+        one.stdout.readline()  # it is ready
+    for one in started:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    taken = [tuple(map(float, one.communicate()[0].split())) for one in started]
+    return max(wall for wall, _ in taken), sum(used for _, used in taken)
+
+
 def best_of_two_cores() -> float:
     """How much faster two processes work than one, if they need nothing but the processor."""
 
@@ -85,8 +103,11 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     source = data(asked.examples)
     ways = {(seeds, epochs): [] for epochs in (asked.epochs, 2 * asked.epochs) for seeds in (1, 2)}
+    bare = {1: [], 2: []}
     observed(source, 2, 2, 1)
     for _ in range(asked.repeats):
+        for count, taken in bare.items():
+            taken.append(plain(len(source), asked.epochs, count))
         for (seeds, epochs), taken in ways.items():
             taken.append(observed(source, seeds, seeds, epochs))
     wall, used = ({way: statistics.median(one[k] for one in taken) for way, taken in ways.items()} for k in (0, 1))
@@ -100,6 +121,10 @@ def main() -> None:
             f"| the whole call, {2 * asked.epochs} epochs, s of the {name} | {one:.2f} | {two:.2f} "
             f"| {2 * one / (two / cores):.2f} |"
         )
+    for k, name, cores in ((0, "wall", 1), (1, "processor", 2)):
+        one, two = (statistics.median(taken[k] for taken in bare[count]) for count in (1, 2))
+        rate = 2 * one / (two / cores)
+        print(f"| {asked.epochs} epochs in plain torch, s of the {name} | {one:.2f} | {two:.2f} | {rate:.2f} |")
     print(f"\nTwo processes that only multiply small matrices: {best_of_two_cores():.2f} times one.")
 
 

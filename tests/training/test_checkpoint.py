@@ -20,7 +20,7 @@ import winnow as wn
 from winnow.core.files import fingerprint
 from winnow.core.stored_runs import verify_run
 from winnow.core.unfinished import UNFINISHED, under_way
-from winnow.training import Feed, train
+from winnow.training import Feed, predict, train
 from winnow.training import checkpoint as module
 from winnow.training.dynamic_sampler import DynamicSampler
 from winnow.training.recorder import Recorder
@@ -75,6 +75,11 @@ def trained(
     torch.manual_seed(0)
     model = net()
     sampler = DynamicSampler(len(feed), steps=24, batch=16, seed=3) if how.pop("dynamic", False) else None
+
+    def after_epoch(_epoch: int, model: torch.nn.Module) -> None:
+        predict(model, feed, recipe)  # changes nothing, not even the order of weights in memory
+        recorder.end_epoch()
+
     with under_way(place, "step", "key"):
         done = train(
             model,
@@ -84,13 +89,22 @@ def trained(
             sampler=sampler,
             steps=24,
             after_batch=after_batch,
-            after_epoch=lambda epoch, model: recorder.end_epoch(),
+            after_epoch=after_epoch,
             beside=(recorder,),
             **how,
         )
     recorded = recorder.signals()
     weights = [value.numpy().tobytes() for value in model.state_dict().values()]
     return fingerprint(done.steps, recorded.fingerprint, *weights), done, steps
+
+
+def one_convolution() -> torch.nn.Module:  # of one channel: its weights count as contiguous with channels last too
+    return torch.nn.Sequential(torch.nn.Conv2d(1, 8, 3), torch.nn.Flatten(), torch.nn.Linear(288, 10))
+
+
+def convolutions() -> torch.nn.Module:
+    layers = torch.nn.Conv2d(1, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.MaxPool2d(2), torch.nn.Conv2d(8, 8, 2)
+    return torch.nn.Sequential(*layers, torch.nn.Flatten(), torch.nn.Linear(32, 10))
 
 
 HOW: dict[str, dict[str, Any]] = {
@@ -100,6 +114,8 @@ HOW: dict[str, dict[str, Any]] = {
     "sharded": {"recipe": {"order": "sharded"}},
     "weighted": {"weights": np.linspace(0.5, 2, 90)},
     "dynamic": {"dynamic": True},
+    "one convolution": {"net": one_convolution},
+    "convolutions": {"net": convolutions, "recipe": {"optimizer": "sgd"}},
 }
 
 

@@ -15,6 +15,10 @@ LAYERS = [
     nn.Conv2d(16, 32, 1, stride=2),
     nn.Conv2d(16, 16, 3, groups=2),
     nn.Conv1d(8, 8, 3, padding=1, stride=2),
+    nn.Conv2d(6, 16, 5),  # filled up with zeros, like the next ones
+    nn.Conv2d(15, 14, 3, padding=1, stride=2, bias=False),
+    nn.Conv2d(14, 28, 3, groups=2),
+    nn.Conv1d(7, 8, 3, padding=1),
 ]
 
 
@@ -47,3 +51,11 @@ def test_equals_autograd_example_by_example(layer, together, monkeypatch):
     assert all(piece.rows.data_ptr() == room.rows.data_ptr() for piece, room in zip(written, rooms, strict=True))
     torch.testing.assert_close(torch.cat([room.dense() for room in rooms], 1), found, rtol=0, atol=0)
     assert bool(calls) == together
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "fills"), [(6, 16, True), (8, 64, True), (1, 6, False), (3, 16, False), (20, 50, False)]
+)
+def test_few_channels_are_filled_up_where_few_are_missing(inputs, outputs, fills):
+    assert convolution_rows._fills_registers(torch.empty(1), inputs, outputs) == fills
+    assert not convolution_rows._fills_registers(torch.empty(1, dtype=torch.float64), inputs, outputs)

@@ -2,9 +2,10 @@
 
 Two ways. If the channels fill wide registers (multiples of eight, single precision), the examples of a batch become the
 groups of one convolution, whose weight gradient holds those of all examples; oneDNN computes it two to three times as
-fast as products of small matrices. Otherwise a product per example and row of the kernel: shifted copies of the image
-for the columns of the kernel only, since its rows are then slices of them; an unfolded image would take as many copies
-as the kernel has entries.
+fast as products of small matrices. A few channels that are nearly a multiple of eight are filled up with zeros: that is
+still 1.2 to 2.2 times as fast (LeNet-5's second convolution, 6 to 16: 1.6). Otherwise a product per example and row of
+the kernel: shifted copies of the image for the columns of the kernel only, since its rows are then slices of them; an
+unfolded image would take as many copies as the kernel has entries.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = ["geometry", "image", "kernel_rows"]
 Tensor = torch.Tensor
 Pairs = tuple[tuple[int, int], ...]
 WIDE = 8  # channels that fill a register
+FILLED, SMALL = 1.5, 512  # filled up to at most so many times the weights, and inputs x outputs in all
 
 
 def kernel_rows(module: nn.Module, pairs: list[tuple[Tensor, Tensor]], room: Piece | None) -> KernelRows:
@@ -57,11 +59,28 @@ def kernel_rows(module: nn.Module, pairs: list[tuple[Tensor, Tensor]], room: Pie
 
 
 def _fills_registers(a: Tensor, inputs: int, outputs: int) -> bool:
+    """Whether the channels fill wide registers, or nearly."""
     fast = a.dtype == torch.float32 and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return fast and inputs % WIDE == 0 == outputs % WIDE
+    held, filled = inputs * outputs, _up(inputs) * _up(outputs)
+    return fast and (held == filled or filled <= min(FILLED * held, SMALL))
+
+
+def _up(channels: int) -> int:
+    return -(-channels // WIDE) * WIDE
 
 
 def _by_groups(a: Tensor, g: Tensor, shapes: Pairs) -> Tensor:
+    """The gradients in the order of the weights; channels are filled up with zeros first."""
+    inputs, outputs = a.shape[1], g.shape[1]
+    wide, tall = _up(inputs), _up(outputs)
+    if (wide, tall) == (inputs, outputs):
+        return _at_once(a, g, shapes)
+    a, g = functional.pad(a, (0, 0, 0, 0, 0, wide - inputs)), functional.pad(g, (0, 0, 0, tall - outputs))
+    found = _at_once(a, g, shapes).view(len(a), tall, wide, -1)
+    return found[:, :outputs, :inputs].flatten(1)
+
+
+def _at_once(a: Tensor, g: Tensor, shapes: Pairs) -> Tensor:
     """All examples in one call, as groups of a convolution over a single image; in the order of the weights."""
     kernel, dilation, pad, stride = shapes
     (n, inputs), outputs, (down, across) = a.shape[:2], g.shape[1], _size(a, shapes)
