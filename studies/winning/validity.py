@@ -85,14 +85,14 @@ def measured(row: Row, null: Iterator[Pair], other: Iterator[Pair]) -> Row:
     centres: tuple[list[float], list[float]] = ([], [])
     fixed: Literal["ours"] | None = None if row.per_seed else "ours"
     for a, b in null:
-        found = paired(a, b, fixed=fixed)
+        found = paired(a, b, fixed=fixed, apart=row.per_seed)
         row.false_claims += found.excludes_zero / row.studies
         row.false_by_seeds_alone += difference(a.mean(1), b.mean(1)).excludes_zero / row.studies
         row.half_width += found.half_width / row.studies
         inside += found.low <= 0 <= found.high
         centres[0].append(found.centre)
     for a, b in other:
-        found = paired(a, b, fixed=fixed)
+        found = paired(a, b, fixed=fixed, apart=row.per_seed)
         row.found += found.excludes_zero / row.studies
         inside += found.low <= row.difference <= found.high
         centres[1].append(found.centre)

@@ -76,6 +76,29 @@ def test_a_crossed_interval_is_that_of_the_written_out_sums(seeds: int) -> None:
     assert known.half_width == pytest.approx(min(slow.half_width(gap.tolist(), [1, -1]), 1))
 
 
+@pytest.mark.parametrize("seeds", [2, 3, 5, 8])
+def test_of_two_arms_that_share_no_training_set_each_spread_counts_for_itself(seeds: int) -> None:
+    ours, theirs = answers(seeds, 400), answers(seeds, 400, seed=1)
+    found = paired(ours, theirs, apart=True)
+    assert found.centre == pytest.approx((ours - theirs).mean())
+    assert found.half_width == pytest.approx(min(slow.half_width_apart(ours.tolist(), theirs.tolist(), [1, -1]), 1))
+    touching = paired(ours, theirs, 1 - found.p_value, apart=True)
+    assert min(abs(touching.low), abs(touching.high)) == pytest.approx(0, abs=1e-6)
+    assert math.isnan(paired(ours[:1], theirs[:1], apart=True).low)
+
+
+def test_arms_that_share_no_training_set_are_not_told_apart_too_often_and_real_differences_more_often() -> None:
+    rng, counts = np.random.default_rng(0), np.zeros((2, 2))
+    for _ in range(200):
+        level = 2 * rng.normal(size=800)
+        for row, better in enumerate((0.0, 0.2)):
+            shift = np.array([better, 0.0])[:, None, None] + 0.1 * rng.normal(size=(2, 5, 1))
+            ours, theirs = level + shift + 0.5 * rng.normal(size=(2, 5, 800)) > 0
+            counts[row] += [paired(ours, theirs, apart=apart).excludes_zero for apart in (False, True)]
+    assert counts[0, 1] <= 0.08 * 200
+    assert counts[1, 1] >= counts[1, 0] + 5
+
+
 @pytest.mark.parametrize("fixed", ["ours", "theirs"])
 def test_the_luck_of_a_draw_is_that_of_the_written_out_sums(fixed: Literal["ours", "theirs"]) -> None:
     calm, wild = answers(noise=0.1), answers(noise=1.0, seed=1)

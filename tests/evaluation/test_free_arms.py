@@ -217,3 +217,16 @@ def test_intervals_say_what_they_are_about_and_old_studies_hold_seeds_only() -> 
     assert "test examples were not kept" in old.versus("mine", "full").about
     assert "test examples were not kept" in old.interval("mine").about
     assert study.versus("mine", "full").half_width > old.versus("mine", "full").half_width
+
+
+def test_only_a_way_of_choosing_and_random_both_drawn_anew_count_their_spreads_apart() -> None:
+    study = made({"full": 0.97, "everything@0.5": 0.93, "random@0.5": 0.9, "mine": 0.92})
+    assert study.versus("mine", "random@0.5").freedom is None  # one subset for all seeds
+    redrawn = tuple(replace(arm, redrawn=True) if arm.name == "mine" else arm for arm in study.arms)
+    soft = Arm("soft random@0.5", "random", 50, 0.5, soft=True)  # the same draws as random
+    more = [replace(o, arm=soft.name) for o in study.outcomes if o.arm == "random@0.5"]
+    study = replace(study, arms=(*redrawn, soft), outcomes=(*study.outcomes, *more))
+    assert study.versus("mine", "random@0.5").freedom == 8
+    assert study.versus("random@0.5", "mine").freedom == 8
+    assert study.versus("soft random@0.5", "random@0.5").freedom is None
+    assert study.versus("mine", "full").freedom is None

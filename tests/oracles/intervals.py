@@ -45,6 +45,15 @@ def half_width(rows: Rows, added: Sequence[float] = (), luck: float = 0.0) -> fl
     return math.sqrt(stats.t.ppf(0.975, seeds - 1) ** 2 * of_seeds + stats.norm.ppf(0.975) ** 2 * of_examples)
 
 
+def half_width_apart(ours: Rows, theirs: Rows, added: Sequence[float]) -> float:
+    """Of two arms whose seeds pair nothing: the spread of each counts for itself."""
+    seeds, examples = len(ours), len(ours[0])
+    gaps = [average(column(ours, place)) - average(column(theirs, place)) for place in range(examples)]
+    of_seeds = (between_seeds(ours) + between_seeds(theirs)) / seeds
+    of_examples = variance([*gaps, *added]) / examples
+    return math.sqrt(stats.t.ppf(0.975, 2 * seeds - 2) ** 2 * of_seeds + stats.norm.ppf(0.975) ** 2 * of_examples)
+
+
 def luck(fixed: Rows, redrawn: Rows, together: float = 3.0) -> float:
     examples = range(len(fixed[0]))
     ours = average([variance(column(fixed, place)) for place in examples])

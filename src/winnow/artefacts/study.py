@@ -214,7 +214,8 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         about = f"{'this way of choosing' if fixed else 'these training sets'}; {self._about}"
         strata = self._strata(a, word)
         mine, its, area = marks[: len(a)], marks[len(a) :], word == "auroc"
-        return paired(mine, its, fixed=fixed, binary=shares, area=area, about=about, classes=strata)
+        apart = self._apart(arm, other)
+        return paired(mine, its, fixed=fixed, apart=apart, binary=shares, area=area, about=about, classes=strata)
 
     def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
@@ -243,6 +244,11 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
             return None
         still: Literal["ours", "theirs"] = "theirs" if a.drawn_anew else "ours"
         return still if (b if a.drawn_anew else a).kind == "subset" else None  # everything is not a draw
+
+    def _apart(self, arm: str, other: str) -> bool:
+        """Whether both arms are drawn anew with each seed, each in its own way, so that they share no training set."""
+        a, b = self.arm(arm), self.arm(other)
+        return a.drawn_anew and b.drawn_anew and a.kind != b.kind
 
     @property
     def resampled(self) -> bool:
