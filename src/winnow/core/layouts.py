@@ -109,7 +109,7 @@ class Parquet:
         if part is not None:
             columns = part.layout._columns_of(part) | columns
             about[self.part] = part.layout._entries_of(part)
-        if self.shard and path.is_dir():
+        if self.shard and _is_folder(path):
             write_parts(path, columns, about, self.shard, self.block)
         else:
             write_columns(path, columns, about, self.block)
@@ -136,7 +136,7 @@ class Parquet:
 
     def read(self, kind: type[Saved], path: Path) -> dict[str, Any]:
         """Every field."""
-        parts = self.shard and path.is_dir()
+        parts = self.shard and _is_folder(path)
         about, columns = read_parts(path, kind) if parts else read_columns(path, kind.saved_as)
         return self._fields_of(kind, about, columns)
 
@@ -156,6 +156,14 @@ class Parquet:
             inner = get_args(fields_of(kind)[self.part])[0]
             out[self.part] = inner(**inner.layout._fields_of(inner, about[self.part], columns))
         return out
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is one; what cannot be looked at is none, and opening it says why."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
