@@ -21,8 +21,8 @@ in up to 7 and 8.5 (`studies/winning/validity.py`). k was chosen among several o
 **Two arms that are both drawn anew.** If each seed has its own subset in both arms, seeds hardly pair anything. Then
 the variances of both arms' seeds are added instead of taking that of their difference, which has 2 (S - 1) degrees of
 freedom instead of S - 1. Where arms go up and down together, the sum is too large and the interval wide; if they moved
-against each other, it would be too narrow. In simulated studies of five seeds it finds a difference of 2 points in 94 of 100 instead of 91, and calls
-random different from random in at most 5 of 100 (`studies/winning/validity.py`).
+against each other, it would be too narrow. In simulated studies of five seeds it finds a difference of 2 points in 94
+of 100 instead of 91, and calls random different from random in at most 5 of 100 (`studies/winning/validity.py`).
 
 **The luck of a draw.** If one arm is a single fixed subset and the other is drawn anew with each seed, then S trainings
 on the fixed one tell nothing about how lucky that subset is, and a random subset looks different from random. The
