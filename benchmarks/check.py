@@ -4,7 +4,9 @@
         [--epochs 20] [--noise drawn:0.18 ...] [--observe] [--train] [--kept] [--publish docs/studies]
 
 Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
-would compute them, and runs in an environment of its own inside RUN. "loss" is the loss of the out-of-fold predictions
+would compute them, and runs in an environment of its own inside RUN. Where an open encoder is installed
+(`winnow.models.open_encoders`), winnow asks a head on its rows too, as `wn.check` does; "winnow, no encoder" does not,
+and "cleanlab, encoder" gets the out-of-fold predictions of that head instead. "loss" is the loss of the out-of-fold predictions
 that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one ordinary
 training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
 Results are kept in RUN, one file per cell, and the trainings behind them too, so a run that was stopped goes on.
@@ -43,7 +45,9 @@ from winnow.checking.neighbour_rows import neighbour_rows
 from winnow.core import registry
 from winnow.core import run as store
 from winnow.core.errors import WinnowError
-from winnow.scores.mislabelled import label_evidence
+from winnow.models.open_encoders import open_encoder
+from winnow.scores.mislabelled import head_votes, label_evidence
+from winnow.scores.ridge_head import ridge_head
 from winnow.signals.observation import Look
 from winnow.sources.holdout import hold_out
 from winnow.training import predict
@@ -122,6 +126,11 @@ def folder(source: wn.Source, seed: int, recipe: wn.Recipe, out: Path, what: str
     return out / "observed" / f"{source.fingerprint[:16]}-{recipe.epochs}-{seed}-{what}"
 
 
+def with_rows(signals: wn.Signals, rows: NDArray[Any]) -> wn.Signals:
+    """The same with other rows to find neighbours in and to fit a head on."""
+    return replace(signals, arrays={**signals.arrays, "embeddings": rows})
+
+
 def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
     """What `wn.check` says of every label, and the noise rate."""
     found = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
@@ -144,16 +153,23 @@ def cell(
     model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
     clock, work = time.perf_counter(), time.process_time()
     signals = observed(source, seed, model, recipe, asked.out)
-    ours = {"winnow": judged(source, signals, seed)}
+    encoder = open_encoder(source.kind, source.shape)
+    ours, theirs = {}, {"cleanlab": cleanlab(source, signals.array("last_oof").mean(axis=0), asked.out, python)}
+    if encoder is not None:
+        ours["winnow, no encoder"] = judged(source, signals, seed)
+        signals = with_rows(signals, encoded(truth, encoder, asked.out))
+        rows = signals.embeddings.reshape(len(source), -1)
+        head = ridge_head(rows, source.ids, np.eye(len(source.classes))[np.asarray(source.labels)])
+        theirs["cleanlab, encoder"] = cleanlab(source, head_votes(head.predictions), asked.out, python)
+    ours["winnow"] = judged(source, signals, seed)
     seconds = {"clock": time.perf_counter() - clock, "core": time.process_time() - work}
     plain = once_observed(source, seed, model, recipe, asked.out)
     ours["winnow, one training"] = judged(source, plain, seed)
-    theirs = cleanlab(source, signals, asked.out / "cleanlab", python)
     labels = np.asarray(source.labels)
     oof = signals.array("oof").mean(axis=0)[np.arange(labels.size), labels]
     suspicion = {
         **{name: one["probability"] for name, one in ours.items()},
-        "cleanlab": 1 - theirs["quality"],
+        **{name: 1 - one["quality"] for name, one in theirs.items()},
         "loss": -oof,
         "aum": wn.score("aum", signals).values,
     }
@@ -161,7 +177,7 @@ def cell(
     classes = label_evidence(signals).classes
     best = judging.oracle(judging.observed_numbers(signals, classes), wrong)
     flagged = {name: one["flagged"] for name, one in ours.items()}
-    flagged |= {"cleanlab": theirs["flagged"], "oracle": best > 0.5}
+    flagged |= {name: one["flagged"] for name, one in theirs.items()} | {"oracle": best > 0.5}
     return {
         "ap": {name: judging.average_precision(wrong, one) for name, one in {**suspicion, "oracle": best}.items()},
         "f1": {name: judging.f1(wrong, one) for name, one in flagged.items()},
@@ -178,11 +194,17 @@ def cell(
     }
 
 
-def cleanlab(source: wn.Source, signals: wn.Signals, folder: Path, python: Path) -> Mapping[str, NDArray[Any]]:
-    """Quality scores and flags by cleanlab, in its own environment."""
+def encoded(source: wn.Source, encoder: str, out: Path) -> NDArray[Any]:
+    """Rows of the open encoder, kept in the run directory."""
+    return wn.embed(source, encoder, out=out / "encoded" / source.fingerprint[:16]).take(source.ids).embeddings
+
+
+def cleanlab(source: wn.Source, probabilities: NDArray[Any], out: Path, python: Path) -> Mapping[str, NDArray[Any]]:
+    """Quality scores and flags by cleanlab, in its own environment, from out-of-fold probabilities."""
+    folder = out / "cleanlab"
     folder.mkdir(parents=True, exist_ok=True)
     given, answer = folder / "given.npz", folder / "answer.npz"
-    np.savez(given, labels=source.labels, probabilities=signals.array("last_oof").mean(axis=0))
+    np.savez(given, labels=source.labels, probabilities=probabilities)
     subprocess.run([python, cleanlab_scores.__file__, given, answer], check=True)
     return np.load(answer)
 

@@ -18,7 +18,16 @@ from studies.parts import COLOURS, INK, RANDOM, panels, written
 
 from winnow.artefacts.intervals import mean
 
-METHODS = ("winnow", "winnow, one training", "cleanlab", "loss", "aum", "oracle")
+METHODS = (
+    "winnow",
+    "winnow, no encoder",
+    "winnow, one training",
+    "cleanlab",
+    "cleanlab, encoder",
+    "loss",
+    "aum",
+    "oracle",
+)
 WORDS = {"uniform": "uniform", "pair": "pairs", "human": "by a rule", "drawn": "drawn like people"}
 Cell = dict[str, Any]
 
@@ -68,19 +77,33 @@ def spread(values: Sequence[float], digits: int = 3) -> str:
 
 
 def precision(cells: Sequence[Cell]) -> list[str]:
-    """Average precision per method, and the difference to cleanlab."""
-    lines = [f"| average precision | {' | '.join(METHODS)} | winnow - cleanlab |", "|---" * (len(METHODS) + 2) + "|"]
-    for (data, kind, rate), some in grouped(cells).items():
-        means = [np.mean([one["ap"][name] for one in some]) for name in METHODS[:-1]]
-        best = METHODS[int(np.argmax(means))]
-        shown = [_bold(spread([one["ap"][name] for one in some]), name == best) for name in METHODS]
-        gap = spread([one["ap"]["winnow"] - one["ap"]["cleanlab"] for one in some])
-        lines.append(f"| {data}, {WORDS[kind]} {rate:.0%} | {' | '.join(shown)} | {gap} |")
-    every = [
-        np.mean([np.mean([one["ap"][name] for one in some]) for some in grouped(cells).values()]) for name in METHODS
+    """Average precision per method, and the difference to cleanlab with the same knowledge, and without an encoder."""
+    lines = [
+        f"| average precision | {' | '.join(METHODS)} | winnow - cleanlab | winnow - cleanlab, encoder |",
+        "|---" * (len(METHODS) + 3) + "|",
     ]
-    shown = " | ".join(f"{value:.3f}" for value in every)
-    return [*lines, f"| mean | {shown} | {every[0] - every[METHODS.index('cleanlab')]:.3f} |"]
+    for (data, kind, rate), some in grouped(cells).items():
+        means = {name: _mean(some, name) for name in METHODS}
+        best = max((name for name in METHODS[:-1] if means[name] is not None), key=lambda name: means[name] or 0.0)
+        shown = [
+            "" if means[name] is None else _bold(spread([one["ap"][name] for one in some]), name == best)
+            for name in METHODS
+        ]
+        lines.append(f"| {data}, {WORDS[kind]} {rate:.0%} | {' | '.join([*shown, *_gaps(some)])} |")
+    return lines
+
+
+def _mean(cells: Sequence[Cell], name: str) -> float | None:
+    """Average precision of a method that ran in these cells."""
+    return float(np.mean([one["ap"][name] for one in cells])) if all(name in one["ap"] for one in cells) else None
+
+
+def _gaps(cells: Sequence[Cell]) -> list[str]:
+    found = []
+    for name in ("cleanlab", "cleanlab, encoder"):
+        with_it = _mean(cells, name) is not None
+        found.append(spread([one["ap"]["winnow"] - one["ap"][name] for one in cells]) if with_it else "")
+    return found
 
 
 def _bold(text: str, yes: bool) -> str:
@@ -118,7 +141,7 @@ def calibration(cells: Sequence[Cell]) -> list[str]:
     """How many of the labels in each tenth of probability are wrong."""
     tenths = [f".{n} to {'.' + str(n + 1) if n < 9 else '1'}" for n in range(judging.BINS)]
     lines = [f"| wrong among labels with probability | {' | '.join(tenths)} |", "|---" * (judging.BINS + 1) + "|"]
-    for name in METHODS[:2]:
+    for name in ("winnow", "winnow, one training"):
         shares = _shares(cells, name)
         lines.append(f"| {name} | {' | '.join(f'{wrong:.0%} of {n:.0f}' for n, wrong, _ in shares)} |")
     return lines

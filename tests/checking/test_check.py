@@ -271,3 +271,29 @@ def test_fewer_groups_than_folds_still_work() -> None:
 def test_large_images_are_judged_by_a_narrow_network_unless_one_is_named(model: str, side: int, judged_by: str) -> None:
     x = np.random.default_rng(0).integers(0, 255, (4, 3, side, side)).astype(np.uint8)
     assert judge(wn.open((x, np.array([0, 1, 0, 1]))), model) == judged_by
+
+
+def test_an_open_encoder_is_asked_beside_the_networks_unless_it_is_not_wanted(tmp_path: Path) -> None:
+    x, y = images(60), np.arange(60) % 3
+    x[y == 1, :, :12], x[y == 2, :, :, :12] = 0, 255  # dark above, bright at the left
+    y[:4] = (y[:4] + 1) % 3
+    how = {"kinds": ("label",), "model": "mlp", "recipe": SHORT, "folds": 3, "engine": ONE}
+    asked = wn.check(named(x, y), out=tmp_path / "with", **how)
+    alone = wn.check(named(x, y), out=tmp_path / "without", embeddings="none", **how)
+    assert (tmp_path / "with" / "check" / "encoder").exists()
+    assert not (tmp_path / "without" / "check" / "encoder").exists()
+    probabilities = [one.of("label")["probability"] for one in (asked, alone)]
+    assert not np.array_equal(*probabilities)
+    first = {f"e{place:05d}" for place in range(4)}
+    assert first == set(asked.of("label")["id"][:4].tolist())
+    again = wn.check(named(x, y), out=tmp_path / "with", **{**how, "engine": Refusing()})
+    assert np.array_equal(again.of("label")["probability"], probabilities[0])
+
+
+def test_an_encoder_that_goes_away_makes_the_check_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = images(60), np.arange(60) % 3
+    how = {"kinds": ("label",), "model": "mlp", "recipe": SHORT, "folds": 3, "engine": ONE, "out": tmp_path / "run"}
+    asked = wn.check(named(x, y), **how)
+    monkeypatch.setattr("winnow.checking.examination.open_encoder", lambda kind, shape: None)
+    alone = wn.check(named(x, y), **{**how, "engine": Refusing()})  # the trainings serve again
+    assert not np.array_equal(asked.of("label")["probability"], alone.of("label")["probability"])

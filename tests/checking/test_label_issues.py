@@ -151,7 +151,7 @@ def test_targets_far_from_their_prediction_are_flagged() -> None:
     assert "expected by a network that was not trained on it" in found.ranking["evidence"][0]
     assert found.confusion is None
     far = np.abs(np.asarray(source.labels) - signals.array("oof")[0, :, 0])
-    assert (np.diff(found.ranking["probability"][np.argsort(far)]) >= -1e-3).all()
+    assert (found.ranking["probability"][np.argsort(far)[:150]] < 0.5).all()
 
 
 def test_verdicts_on_targets() -> None:

@@ -81,6 +81,35 @@ def test_what_a_network_has_learned_is_no_suspect_and_few_are_none(monkeypatch: 
         assert np.flatnonzero(found).tolist() == list(range(left_out))
 
 
+def test_a_network_that_is_sure_of_nothing_names_no_suspects() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(-2, 1, (150, 4)), rng.normal(2, 1, (150, 4))]).astype(np.float32)
+    source = wn.open((x, np.repeat([0, 1], 150)))
+    want = ("dynamics", "predictions")
+    short, long = (
+        wn.observe(source, "mlp", wn.Recipe(epochs=epochs, batch=64, lr=1e-4), want=want, engine=wn.Local(workers=1))
+        for epochs in (1, 60)
+    )
+    missed = short.array("predictions").mean(axis=0).argmax(axis=1) != source.labels
+    assert missed.mean() > candidate.WORTH  # it has many to suspect
+    assert not candidate.suspects(source, short).any()
+    assert np.sort(long.array("predictions").mean(axis=0).max(axis=1))[-60:].mean() > candidate.SURE
+
+
+def test_targets_far_from_what_the_network_predicts_are_left_out() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3)).astype(np.float32)
+    target = x @ np.array([1.0, -2.0, 0.5]) + 0.1 * rng.normal(size=400)
+    wrong = rng.permutation(400)[:8]
+    target[wrong] += 15
+    source = wn.open((x, target.astype(np.float32)))
+    how = {"model": "mlp", "recipe": wn.Recipe(epochs=30), "veto": 0, "engine": wn.Local(workers=1)}
+    chosen, anyhow = (wn.prune(source, 0.5, keep_suspects=stay, **how) for stay in (False, True))
+    assert not np.isin(chosen.ids, source.ids[wrong]).any()
+    assert np.isin(anyhow.ids, source.ids[wrong]).any()
+    assert chosen.certificate["why"].endswith("likely wrong targets are left out")
+
+
 def test_auto_covers_if_few_are_kept_and_leans_otherwise() -> None:
     few, enough, unknown = (choose_method("classification", keep, 1000, 10) for keep in (0.29, 0.31, None))
     assert (few.name, enough.name, unknown.name) == ("medoids", "tilted", "tilted")

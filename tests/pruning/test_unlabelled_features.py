@@ -22,6 +22,20 @@ def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unlabelled_features, "STEPS", 6)
 
 
+@pytest.fixture
+def no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no open encoder were installed."""
+    monkeypatch.setattr(unlabelled_features, "open_encoder", lambda kind, shape: None)
+
+
+def test_an_open_encoder_is_taken_if_there_is_one() -> None:
+    source = images(side=16)
+    subset = wn.prune(source, 0.5)
+    assert subset.certificate["features"].startswith("imagenet:efficientnet-lite0, an open encoder: 1280 numbers")
+    by_hand = wn.select("medoids", wn.embed(source, "encoder"), keep=0.5, balance=0.5)
+    assert set(wn.prune(source, 0.5, balance=0.5).ids) == set(by_hand.ids)
+
+
 def images(n: int = 24, side: int = 8) -> Source:
     """Images of two kinds: a bright left half, or a bright upper half."""
     rng = np.random.default_rng(0)
@@ -41,6 +55,7 @@ def test_images_are_pruned_by_a_network_trained_on_them() -> None:
     assert raw.certificate["features"] == "raw: the inputs themselves"
 
 
+@pytest.mark.usefixtures("no_encoder")
 def test_the_features_are_those_of_the_trained_backbone() -> None:
     source = images(side=64)  # larger than the network looks at
     run = wn.relabel.accelerate(
@@ -75,6 +90,7 @@ def test_without_lightly_the_certificate_says_so(monkeypatch: pytest.MonkeyPatch
     assert "winnow-data[vision]" in said
 
 
+@pytest.mark.usefixtures("no_encoder")
 def test_tables_and_text_are_taken_as_they_are() -> None:
     table = wn.open(np.random.default_rng(0).normal(size=(20, 3)))
     assert wn.prune(table, 0.5).certificate["features"] == "the columns, scaled"

@@ -65,7 +65,9 @@ def check(
     embeddings
         Signals with embeddings, an array with one row per example, or what `wn.embed` takes: the name of a network or
         a module. Near-duplicates, outliers and neighbours are then found in these, and labels are judged by a linear
-        head on them, unless `model` names another network.
+        head on them, unless `model` names another network. If not given, networks are trained, and a head on the rows
+        of an open encoder is asked beside them, if one for these data is installed (the extra `encoders`); "none"
+        leaves it out.
     test_embeddings
         The same for the test data, if `embeddings` is an array or Signals.
     model, recipe

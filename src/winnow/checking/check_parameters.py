@@ -16,7 +16,7 @@ from ..core.request import Parameter
 from ..models.identity import describe
 from ..signals.embed import weights_of
 
-__all__ = ["KINDS", "Looked", "Marks", "Rows", "Seen", "TestRows", "TestSet", "is_network", "plain_rows"]
+__all__ = ["KINDS", "Looked", "Marks", "Rows", "Seen", "TestRows", "TestSet", "is_network", "is_none", "plain_rows"]
 
 KINDS = ("label", "duplicate", "outlier", "value", "leak", "class", "column", "drift")
 
@@ -24,6 +24,11 @@ KINDS = ("label", "duplicate", "outlier", "value", "leak", "class", "column", "d
 def is_network(given: Any) -> bool:
     """Whether embeddings are to be computed, by the name of a network or a module."""
     return isinstance(given, str) or hasattr(given, "state_dict")
+
+
+def is_none(given: Any) -> bool:
+    """Whether no embeddings are wanted, not even those of an open encoder that is installed."""
+    return isinstance(given, str) and given == "none"
 
 
 def plain_rows(given: Any) -> Any:
@@ -66,7 +71,11 @@ Seen = Annotated[Signals | None, Parameter("", _recorded, plain=lambda signals: 
 Rows = Annotated[
     Any,
     Parameter(
-        "Network to embed with, such as timm:NAME; then a linear head is trained.", _rows, plain=plain_rows, kind=str
+        "Network to embed with, such as imagenet:efficientnet-lite0; then a linear head is trained instead of networks. "
+        "none: not even the open encoder that is installed.",
+        _rows,
+        plain=plain_rows,
+        kind=str,
     ),
 ]
 TestRows = Annotated[Any, Parameter("", _rows, plain=plain_rows, option=None)]

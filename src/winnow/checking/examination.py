@@ -19,11 +19,12 @@ from ..core.errors import InputError
 from ..core.request import VerbRequest
 from ..core.run import Run
 from ..models import choose
-from ..models.identity import network_code
+from ..models.identity import describe, network_code
+from ..models.open_encoders import open_encoder
 from ..signals.embed import embed
 from ..signals.folds import joined_groups
 from ..signals.observe import observe
-from .check_parameters import KINDS, is_network
+from .check_parameters import KINDS, is_network, is_none
 from .class_findings import class_findings
 from .columns import columns, drift
 from .duplicates import DuplicateGroups, duplicates
@@ -57,7 +58,8 @@ class Examination:
         model = judge(self.source, self.asked.model)
         if isinstance(model, str) and model == "auto":
             model = choose(self.source.shape, self.source.kind, self.source.outputs)
-        return [registry.get("signal", "oof").code, network_code(model)]
+        encoder = None if self.encoder is None else str(describe(self.encoder))
+        return [registry.get("signal", "oof").code, network_code(model), encoder]
 
     def issues(self, provenance: Mapping[str, Any]) -> Issues:
         """Look for everything, and join it."""
@@ -97,7 +99,7 @@ class Examination:
     def rows(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
         """Embeddings of the training and test data, if any are given or can be computed."""
         given = self.asked.embeddings
-        if given is None:
+        if given is None or is_none(given):
             return None, None
         made = self.run.step("check/embeddings", Signals, lambda: self._embedded(self.source, given))
         mine = made.take(self.source.ids).embeddings.reshape(len(self.source), -1)
@@ -143,9 +145,30 @@ class Examination:
             )
         if "embeddings" in found or "oof" not in found or not source.classes:
             return found
-        near = neighbour_rows(source, asked.seed) if rows is None else rows
+        near = self._own_rows() if rows is None else rows
         axes = {**(found.axes or {}), "embeddings": ("examples", "embedding")}
         return replace(found, arrays={**found.arrays, "embeddings": near}, axes=axes)
+
+    @property
+    def encoder(self) -> str | None:
+        """The open encoder in which neighbours are found and a head is fitted, beside the networks; None if there is none.
+
+        It is used if labels are judged, no embeddings are given, and its package is installed.
+        """
+        asked = self.asked
+        if asked.embeddings is not None or "label" not in self.kinds or self.source.task == "regression":
+            return None
+        return open_encoder(self.source.kind, self.source.shape)
+
+    def _own_rows(self) -> NDArray[Any]:
+        """Rows to find neighbours in, and to fit a head on, where no embeddings are given."""
+        source, encoder = self.source, self.encoder
+        if encoder is None:
+            return neighbour_rows(source, self.asked.seed)
+        made = self.run.step(
+            "check/encoder", Signals, lambda: embed(source, encoder), key=[source.fingerprint, describe(encoder)]
+        )
+        return np.asarray(made.take(source.ids).embeddings)
 
     def _judged(self) -> LabelIssues:
         marks = read_marks(self.asked.marks, RANKED[self.source.task])

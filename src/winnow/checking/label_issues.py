@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..artefacts import Interval, Signals, Source
 from ..artefacts.issues import Finding
 from ..scores.mislabelled import LabelEvidence, label_evidence
+from ..scores.target_evidence import target_evidence
 from ..scores.wrong_share import share_interval
 from .flag_trial import supported_from
 
@@ -153,32 +154,18 @@ def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:
 
 
 def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | None = None) -> LabelIssues:
-    """Judge every target of a regression by its residual from the out-of-fold prediction.
-
-    With t the residual in units of its median absolute deviation (of a normal distribution), the usual tail is that of
-    Student's t with 5 degrees of freedom. P(wrong) is one minus the false discovery rate at t: how many examples would
-    be as far out in the usual tail, over how many are.
-    """
-    from scipy.stats import t as student
-
+    """Judge every target of a regression by its residual from the out-of-fold prediction (`target_evidence`)."""
     near = signals.take(source.ids)
     name = "oof" if "oof" in near else "predictions"
     truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
-    gaps = truth - near.array(name).mean(axis=0, dtype=np.float64).reshape(truth.shape)
-    gaps -= np.median(gaps, axis=0)
-    scale = 1.4826 * np.median(np.abs(gaps), axis=0)
-    far = (np.abs(gaps) / np.where(scale > 0, scale, 1.0)).max(axis=1)
-    order = np.argsort(-far, kind="stable")
-    expected = len(source) * truth.shape[1] * 2 * student.sf(far[order], 5)
-    rate = np.minimum.accumulate((expected / np.arange(1, len(source) + 1))[::-1])[::-1]
-    sure = np.empty(len(source))
-    sure[order] = 1 - np.minimum(rate, 1.0)
+    known = target_evidence(truth, near.array(name).mean(axis=0, dtype=np.float64).reshape(truth.shape))
+    sure = known.probability
     verdicts = verdicts_of(source, marks)
     sure = with_marks(sure, verdicts)
     flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
     by = "a network that was not trained on it" if name == "oof" else "the network trained on it"
     words = [
-        f"{truth[i, 0]:.4g} given, {truth[i, 0] - gaps[i, 0]:.4g} expected by {by}: {far[i]:.1f} usual deviations apart"
+        f"{truth[i, 0]:.4g} given, {known.expected[i, 0]:.4g} expected by {by}: {known.far[i]:.1f} usual deviations apart"
         for i in range(len(source))
     ]
     ranking = {

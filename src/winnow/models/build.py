@@ -20,7 +20,7 @@ from ..core.errors import InputError, UnknownNameError
 from ..core.registration import Network
 from .fine_tune import FineTune, started
 from .frozen import Frozen
-from .identity import FOLDERS
+from .identity import FOLDERS, IMAGENET
 from .library_networks import LIBRARIES, bridged
 from .modes import eval_mode
 from .text_transformers import SentenceEncoder, text_transformer
@@ -194,6 +194,11 @@ def _named(
         if options:
             raise InputError(f"network {name!r} has no options; got {', '.join(options)}.")
         return text_transformer(name, classes, keep_head)
+    if name.startswith(IMAGENET):
+        raise InputError(
+            f"network {name!r} has no head and is not trained; it embeds: wn.embed(source, {name!r}), or embeddings= "
+            "of check."
+        )
     written, (library, colon, inner) = name, name.partition(":")
     if colon and library in LIBRARIES:
         _takes(name, False, kind)

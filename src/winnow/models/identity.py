@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["DescribedModel", "Learner", "Model", "Network", "describe", "is_estimator", "network_code", "resolved"]
 
 FOLDERS = ("hf:", "sentence:")  # networks that are folders of files
+ENCODER = "encoder"  # stands for the open encoder that is installed and suits the data
+IMAGENET = "imagenet:"  # networks that come with weights in an installed package
 
 
 class DescribedModel(ABC):
@@ -47,6 +49,10 @@ def describe(model: Any) -> Any:
     if isinstance(model, DescribedModel):
         return model.describe()
     if isinstance(model, str):
+        if model.startswith(IMAGENET):
+            from .open_encoders import described_encoder
+
+            return described_encoder(model)
         if not model.startswith(FOLDERS):
             return model
         from .transformer_folder import described_folder

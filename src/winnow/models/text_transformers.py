@@ -29,6 +29,7 @@ __all__ = [
     "text_transformer",
 ]
 
+AT_ONCE = 32  # texts that are embedded together
 SPREAD = 0.02  # standard deviation of a new head, if the folder does not say
 
 
@@ -106,6 +107,14 @@ class TextTransformer(nn.Module):
         return outputs
 
     def pooled(self, x: torch.Tensor) -> torch.Tensor:
+        """Return one vector per text; without gradients a few texts of like length at a time, so that little is padding."""
+        if torch.is_grad_enabled() or len(x) <= AT_ONCE:
+            return self._pooled(x)
+        order = (x > 0).sum(dim=1).argsort(stable=True)
+        found = torch.cat([self._pooled(x[part]) for part in order.split(AT_ONCE)])
+        return found[order.argsort()]
+
+    def _pooled(self, x: torch.Tensor) -> torch.Tensor:
         """Return the mean of the last hidden state over the tokens of each text."""
         given = self.inputs(x)
         hidden = self.encoder(**given).last_hidden_state
@@ -130,12 +139,12 @@ class SentenceEncoder(TextTransformer):
         """The network itself."""
         return self.transformer
 
-    def pooled(self, x: torch.Tensor) -> torch.Tensor:
+    def _pooled(self, x: torch.Tensor) -> torch.Tensor:
         """Return one vector of length one per text."""
         if self.first:
             found = self.transformer(**self.inputs(x)).last_hidden_state[:, 0]
         else:
-            found = super().pooled(x)
+            found = super()._pooled(x)
         return nn.functional.normalize(found, dim=1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

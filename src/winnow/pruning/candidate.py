@@ -14,6 +14,8 @@ from ..core import checks
 from ..core.run import Run
 from ..engines import Engine
 from ..scores.mislabelled import label_evidence
+from ..scores.target_evidence import target_evidence
+from ..scores.wrong_share import SUREST
 from ..selectors.method_string import parse_method
 from ..signals.soft_targets import soft_targets
 from ..training.mixing_weight import mixing_weight
@@ -39,6 +41,7 @@ __all__ = [
 
 SUSPECT = 0.5  # probability from which on a label counts as wrong
 WORTH = 0.02  # share of suspects below which leaving them out gains nothing to be seen, and may cost hard examples
+SURE = 0.75  # mean probability of the likeliest class for the surest fifth; with less, a network knows too little
 
 
 def weighted_targets(
@@ -88,16 +91,29 @@ def without_suspects(source: Source, signals: Signals | None, request: Request) 
 
 
 def suspects(source: Source, signals: Signals | None) -> NDArray[np.bool_] | None:
-    """Whose labels are likely wrong, by what training revealed; None if that cannot be said.
-
-    A network that ends up predicting the label has learned it, early or late, so such a label is no suspect: on clean
-    data most of the labels learned late are right but hard. Nobody is one if they are few.
-    """
-    known = signals is not None and "margins" in signals and "predictions" in signals
-    if source.task != "classification" or signals is None or not known:
+    """Whose labels or targets are likely wrong, by what training revealed; None if that cannot be said."""
+    if signals is None or "predictions" not in signals or source.task not in ("classification", "regression"):
         return None
     seen = signals.take(source.ids)
-    learned = seen.array("predictions", "prune").mean(axis=0).argmax(axis=1) == np.asarray(source.labels)
+    if source.task == "classification":
+        return _suspect_labels(source, seen) if "margins" in seen else None
+    truth = np.asarray(source.labels, dtype=np.float64).reshape(len(source), -1)
+    predicted = seen.array("predictions", "prune").mean(axis=0, dtype=np.float64).reshape(truth.shape)
+    return np.asarray(target_evidence(truth, predicted).probability >= SUSPECT)
+
+
+def _suspect_labels(source: Source, seen: Signals) -> NDArray[np.bool_]:
+    """Whose class is likely wrong.
+
+    A network that ends up predicting the label has learned it, early or late, so such a label is no suspect: on clean
+    data most of the labels learned late are right but hard. Nobody is one if they are few, or if the network has not
+    learned enough to be sure of anything: then it disagrees with half of the labels, and they are right.
+    """
+    chances = seen.array("predictions", "prune").mean(axis=0)
+    surest = np.sort(chances.max(axis=1))[-max(1, len(chances) // SUREST) :]
+    if surest.mean() < SURE:
+        return np.zeros(len(chances), dtype=bool)
+    learned = chances.argmax(axis=1) == np.asarray(source.labels)
     flagged = np.asarray((label_evidence(seen).probability >= SUSPECT) & ~learned)
     return flagged if flagged.mean() >= WORTH else np.zeros_like(flagged)
 
@@ -107,8 +123,14 @@ def all_but_suspects(source: Source, signals: Signals | None) -> Subset | None:
     flagged = suspects(source, signals)
     if flagged is None or not flagged.any():
         return None
-    about = {"method": "clean", "why": f"{int(flagged.sum())} likely wrong labels are left out"}
+    words = f"{wrong_labels(int(flagged.sum()), source)} are left out"
+    about = {"method": "clean", "why": words}
     return Subset(source.ids[~flagged], certificate={**about, "suspects_left_out": int(flagged.sum())})
+
+
+def wrong_labels(count: int, source: Source) -> str:
+    """So many likely wrong labels, in words; targets if the labels are numbers."""
+    return f"{count} likely wrong {'target' if source.task == 'regression' else 'label'}{'' if count == 1 else 's'}"
 
 
 def drawn_candidate(
@@ -132,15 +154,15 @@ def drawn_candidate(
 
 
 def with_targets(
-    subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | KeptTrial | None, metric: str
+    subset: Subset, soft: SoftLabels | None, tried: Veto | Untried | KeptTrial | None, request: Request
 ) -> Subset:
     """The subset with its soft targets, and what was tried in its certificate."""
     about: dict[str, Any] = {} if soft is None else {"soft_weight": soft.weight}
     left_out = subset.certificate.get("suspects_left_out")
     if left_out:
-        about["why"] = f"{subset.certificate['why']}; {left_out} likely wrong labels are left out"
+        about["why"] = f"{subset.certificate['why']}; {wrong_labels(left_out, request.source)} are left out"
     if tried is not None:
-        said = tried.sentence(metric)
+        said = tried.sentence(request.metric)
         about["why"] = f"{about.get('why', subset.certificate['why'])}; {said}" if tried.holds else said
         about["veto"] = tried.certificate()
     return dataclasses.replace(subset, targets=soft, certificate={**subset.certificate, **about})

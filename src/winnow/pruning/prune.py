@@ -208,7 +208,7 @@ def chosen_subset(source: Source, request: Request, run: Run, engine: Engine) ->
         else:
             drawn = choose(None, bare(source), plain, request.keep, number)
         drawn = dataclasses.replace(drawn, certificate={**drawn.certificate, **features_said(signals)})
-        return with_targets(drawn, soft, tried, request.metric)
+        return with_targets(drawn, soft, tried, request)
 
     def first() -> Subset:
         return made(0) if arrival is None else with_changes(made(0), arrival, run, tried)

@@ -70,7 +70,7 @@ class _Chooser:
         asked = dataclasses.replace(self.request, keep=keep)
         clean = without_suspects(self.source, self.signals, asked)
         drawn = drawn_candidate(self.source, self.signals, self.given, clean, asked, 0)
-        made = with_targets(drawn, self.soft(keep), None, self.request.metric)
+        made = with_targets(drawn, self.soft(keep), None, self.request)
         self.seconds += seconds_since(start)
         return made
 

@@ -1,8 +1,10 @@
-"""Features of examples without labels: by a given network, by one trained on the spot, or the inputs themselves.
+"""Features of examples without labels: by a given network, an open encoder, one trained on the spot, or the inputs.
 
-Distances between raw pixels say little about what images show. So if no network is given, a small one is trained on the
-images by a self-supervised method (`wn.relabel.accelerate`), for a fixed number of steps and on images of at most
-`SIDE` pixels per side, which bounds the time. Tables and text are taken as `wn.embed` gives them without a network.
+Distances between raw pixels say little about what images show. So if no network is given, the open encoder for such
+data is taken if it is installed (`winnow.models.open_encoders`). Otherwise a small network is trained on the images by
+a self-supervised method (`wn.relabel.accelerate`), for a fixed number of steps and on images of at most `SIDE` pixels
+per side, which bounds the time. Tables, and text if no encoder is there, are taken as `wn.embed` gives them without a
+network.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from ..core.errors import MissingDependencyError
 from ..core.run import Run
 from ..methods.relabel.acceleration import RECIPE, accelerate
 from ..models import FineTune, Frozen, build
+from ..models.identity import FOLDERS, IMAGENET
+from ..models.open_encoders import open_encoder
 from ..models.representation import Representation
 from ..signals.embed import embed
 from ..training import Recipe
@@ -64,6 +68,10 @@ def unlabelled_features(source: Source, network: Any, seed: int, run: Run) -> Si
     if not _chosen_here(network):
         made = embed(source, network, seed=seed)
         return _with(made, f"{_called(network)}: {_taken(made)}")
+    encoder = open_encoder(source.kind, source.shape)
+    if encoder is not None:
+        made = embed(source, encoder, seed=seed)
+        return _with(made, f"{encoder}, an open encoder: {_taken(made)}")
     planned = network_without_labels(source, network)
     if planned is None:
         what = "hashed tf-idf of words and letter sequences" if source.kind == "text" else "the columns, scaled"
@@ -97,6 +105,8 @@ def network_without_labels(source: Source, network: Any) -> tuple[Shrunk, Recipe
     """
     if source.task != "unlabelled" or source.kind != "image" or not _chosen_here(network):
         return None
+    if open_encoder(source.kind, source.shape) is not None:
+        return None
     recipe = dataclasses.replace(RECIPE, batch=min(RECIPE.batch, len(source)))
     return Shrunk(source.shape[0], min(SIDE, *source.shape[1:])), recipe
 
@@ -127,5 +137,5 @@ def _called(network: Any) -> str:
     if isinstance(network, Frozen):
         return f"a {type(network.backbone).__name__} with its weights"
     if isinstance(network, str):
-        return network if network == "raw" or network.startswith(("hf:", "sentence:")) else f"{network}, untrained"
+        return network if network == "raw" or network.startswith((*FOLDERS, IMAGENET)) else f"{network}, untrained"
     return f"a {type(network).__name__} with its weights"

@@ -18,7 +18,8 @@ from ..core.request import RunDirectory, Seed, request
 from ..core.run import Run
 from ..models import build
 from ..models.frozen import PENULTIMATE, Frozen, state_of
-from ..models.identity import describe
+from ..models.identity import ENCODER, IMAGENET, describe
+from ..models.open_encoders import image_encoder, required_encoder
 from ..models.text_transformers import text_transformer
 from ..sources.encoded_items import function_name, takes_a_batch
 from ..sources.openable import Data, as_source
@@ -50,9 +51,11 @@ def embed(
     source
         The examples, a Source or anything that `wn.open` takes; labels are not needed.
     model
-        A torch module with its weights; the name of a network, `hf:PATH` or `sentence:NAME`; a `wn.models.FineTune` or
-        `Frozen`; `raw`: the scaled inputs themselves, which suits tables, or the hashed tf-idf of text; or a function
-        from a batch to vectors, as for `encode` of `wn.open`: then the examples may be a list of anything.
+        A torch module with its weights; the name of a network; `hf:PATH`, `sentence:NAME` or
+        `imagenet:efficientnet-lite0`, which come with weights, and `encoder` for the one of the last two that suits the
+        data and is installed; a `wn.models.FineTune` or `Frozen`; `raw`: the scaled inputs themselves, which suits
+        tables, or the hashed tf-idf of text; or a function from a batch to vectors, as for `encode` of `wn.open`: then
+        the examples may be a list of anything.
     layer
         Name of the layer whose output to take; empty for the output of the network. If not given, the input of the
         classification head, or the output of a network without one (`winnow.models.representation`); what was taken
@@ -92,6 +95,8 @@ def embed(
         return _by_function(source, model, opening)
     asked = request(embed, locals())
     source = asked.source
+    if isinstance(model, str) and model == ENCODER:
+        model = required_encoder(source.kind, source.shape, f"model {ENCODER!r} of embed")
     how = _way(source, model, layer, weights, mean, std, seed, Recipe(device=device))
     if asked.out is not None:
         found, order = _sharded(source, how, asked.out), None
@@ -141,6 +146,11 @@ def _way(
         if source.kind != "text":
             raise InputError(f"network {model!r} takes text; got examples of kind {source.kind}.")
         network = text_transformer(model, 0)
+        about |= {"model": describe(model)}
+    elif isinstance(model, str) and model.startswith(IMAGENET):
+        if layer is not None or weights is not None or mean is not None:
+            raise InputError(f"layer, weights, mean and std of embed are fixed for network {model!r}.")
+        network = image_encoder(model)
         about |= {"model": describe(model)}
     else:
         network = build(

@@ -4,6 +4,7 @@
 |---|---|
 | a torch module | used with its current weights, trained or not |
 | `timm:NAME`, `torchvision:NAME`, `resnet56` ... | a named network with `weights=` from a file; random without |
+| `imagenet:efficientnet-lite0` | a network that comes with its weights in an installed package, as `wn.embed` takes it |
 | `random` | a randomly initialised network of winnow's own, chosen by the shape of an example |
 | `raw` | the scaled inputs themselves: the baseline for any prior |
 | an array, a tensor, a `.npy` file | existing embeddings, one row per example in the order of the source |
@@ -35,11 +36,11 @@ from ...artefacts.targets import ROWS
 from ...core import checks
 from ...core.errors import DataError, InputError, NotFoundError
 from ...models import build, choose, feature_layer
-from ...models.identity import describe
+from ...models.identity import IMAGENET, describe
 from ...models.library_networks import LIBRARIES
 from ...models.representation import Representation, representation
 from ...models.weight_files import read_weights
-from ...signals.embed import embedding_batches, weights_of
+from ...signals.embed import embed, embedding_batches, weights_of
 from ...sources.arrays import to_numpy
 from ...sources.npz import UNREADABLE, why_unreadable
 from ...training import Feed, Recipe, Scaling
@@ -107,6 +108,8 @@ def understood(
     ids = source.ids[source.order]
     if isinstance(prior, str | Path) and Path(prior).suffix in FILES:
         prior = _file(owner, Path(prior))
+    if isinstance(prior, str) and prior.startswith(IMAGENET):
+        prior = embed(source, prior, device=device)
     if isinstance(prior, str | nn.Module):
         network, about = _network(owner, source, prior, weights, size, seed)
         scale = declared_scale(network, weights, mean, std)
