@@ -6,9 +6,9 @@
 Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
 would compute them, and runs in an environment of its own inside RUN. Where an open encoder is installed
 (`winnow.models.open_encoders`), winnow asks a head on its rows too, as `wn.check` does; "winnow, no encoder" does not,
-and "cleanlab, encoder" gets the out-of-fold predictions of that head instead. "loss" is the loss of the out-of-fold predictions
-that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one ordinary
-training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
+and "cleanlab, encoder" gets the out-of-fold predictions of that head instead. "loss" is the loss of the out-of-fold
+predictions that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one
+ordinary training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
 Results are kept in RUN, one file per cell, and the trainings behind them too, so a run that was stopped goes on.
 --observe does the trainings alone, so that they can be done before the rules are settled. --train also trains on what
 `Issues.clean()` keeps, a random subset of the same size, and everything.

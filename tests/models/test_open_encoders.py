@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_sample_images
+from tests.checking.small import images
 
 import winnow as wn
-from tests.checking.small import images
 from winnow.core.errors import InputError, MissingDependencyError, UnknownNameError
 from winnow.models import open_encoders
 from winnow.models.identity import describe
@@ -90,7 +90,7 @@ def test_the_weights_are_trained_ones() -> None:
 def test_other_examples_are_refused(what: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         wn.embed(wn.open(what), LITE0)
-    with pytest.raises(InputError, match="is for text and for images with 1 or 3 channels"):
+    with pytest.raises(InputError, match="is for text and images with 1 or 3 channels"):
         wn.embed(wn.open(what), "encoder")
 
 

@@ -71,8 +71,8 @@ Seen = Annotated[Signals | None, Parameter("", _recorded, plain=lambda signals: 
 Rows = Annotated[
     Any,
     Parameter(
-        "Network to embed with, such as imagenet:efficientnet-lite0; then a linear head is trained instead of networks. "
-        "none: not even the open encoder that is installed.",
+        "Network to embed with, or encoder for the open one that is installed; a linear head is then trained instead "
+        "of networks. none: do not even ask the open encoder beside the networks.",
         _rows,
         plain=plain_rows,
         kind=str,

@@ -151,7 +151,7 @@ class Examination:
 
     @property
     def encoder(self) -> str | None:
-        """The open encoder in which neighbours are found and a head is fitted, beside the networks; None if there is none.
+        """The open encoder that is asked beside the networks, by neighbours and a head on its rows; None if none is.
 
         It is used if labels are judged, no embeddings are given, and its package is installed.
         """

@@ -165,8 +165,8 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
     flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
     by = "a network that was not trained on it" if name == "oof" else "the network trained on it"
     words = [
-        f"{truth[i, 0]:.4g} given, {known.expected[i, 0]:.4g} expected by {by}: {known.far[i]:.1f} usual deviations apart"
-        for i in range(len(source))
+        f"{given:.4g} given, {expected:.4g} expected by {by}: {far:.1f} usual deviations apart"
+        for given, expected, far in zip(truth[:, 0], known.expected[:, 0], known.far, strict=True)
     ]
     ranking = {
         "id": source.ids,

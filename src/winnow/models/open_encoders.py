@@ -69,8 +69,8 @@ def required_encoder(kind: str, shape: Sequence[int], owner: str) -> str:
     if kind == "text" or suits_images(kind, shape):
         raise MissingDependencyError.of("the open encoders", "encoders", owner)
     raise InputError(
-        f"{owner} is for text and for images with 1 or 3 channels and at least {SMALLEST} pixels per side; got examples of "
-        f"kind {kind} and shape {tuple(shape)}."
+        f"{owner} is for text and images with 1 or 3 channels and at least {SMALLEST} pixels per side; got examples "
+        f"of kind {kind} and shape {tuple(shape)}."
     )
 
 
@@ -101,12 +101,12 @@ class ImageEncoder(nn.Module):
         """Return one row of length one per image."""
         if x.ndim != 4 or x.shape[1] not in (1, 3) or min(x.shape[2:]) < SMALLEST:
             raise InputError(
-                f"the network takes images with 1 or 3 channels and at least {SMALLEST} pixels per side; got examples of "
-                f"shape {tuple(x.shape[1:])}."
+                f"the network takes images with 1 or 3 channels and at least {SMALLEST} pixels per side; got examples "
+                f"of shape {tuple(x.shape[1:])}."
             )
         low, high = SIDES
         sides = [min(max(TIMES * side, low), high) for side in x.shape[2:]]
-        return torch.cat([self._few(part, sides) for part in x.split(AT_ONCE)])
+        return torch.cat([self._few(part, sides) for part in torch.split(x, AT_ONCE)])
 
     def _few(self, x: torch.Tensor, sides: list[int]) -> torch.Tensor:
         x = 0.5 + USUAL_SPREAD * x

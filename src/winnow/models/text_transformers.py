@@ -107,11 +107,11 @@ class TextTransformer(nn.Module):
         return outputs
 
     def pooled(self, x: torch.Tensor) -> torch.Tensor:
-        """Return one vector per text; without gradients a few texts of like length at a time, so that little is padding."""
+        """Return one vector per text; without gradients a few of like length at a time, so that little is padding."""
         if torch.is_grad_enabled() or len(x) <= AT_ONCE:
             return self._pooled(x)
         order = (x > 0).sum(dim=1).argsort(stable=True)
-        found = torch.cat([self._pooled(x[part]) for part in order.split(AT_ONCE)])
+        found = torch.cat([self._pooled(x[part]) for part in torch.split(order, AT_ONCE)])
         return found[order.argsort()]
 
     def _pooled(self, x: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@
 |---|---|
 | a torch module | used with its current weights, trained or not |
 | `timm:NAME`, `torchvision:NAME`, `resnet56` ... | a named network with `weights=` from a file; random without |
-| `imagenet:efficientnet-lite0` | a network that comes with its weights in an installed package, as `wn.embed` takes it |
+| `imagenet:efficientnet-lite0` | a network whose weights are in an installed package, as `wn.embed` takes it |
 | `random` | a randomly initialised network of winnow's own, chosen by the shape of an example |
 | `raw` | the scaled inputs themselves: the baseline for any prior |
 | an array, a tensor, a `.npy` file | existing embeddings, one row per example in the order of the source |
