@@ -206,7 +206,8 @@ def cleanlab(source: wn.Source, probabilities: NDArray[Any], out: Path, python: 
     given, answer = folder / "given.npz", folder / "answer.npz"
     np.savez(given, labels=source.labels, probabilities=probabilities)
     subprocess.run([python, cleanlab_scores.__file__, given, answer], check=True)
-    return np.load(answer)
+    with np.load(answer) as found:
+        return dict(found)  # the next answer is written over this file
 
 
 def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dict[str, Any]:
