@@ -30,14 +30,14 @@ def register(app: typer.Typer) -> None:
 
 
 def do(
-    run: Annotated[Path, typer.Argument(help="Run directory whose steps are written down.")],
+    run: Annotated[Path, typer.Argument(help="Run directory of a command with --engine later.")],
     step: Annotated[str | None, typer.Argument(help="The step to do, such as observe/seed-3.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the steps of the stage and do none.")] = False,
     index: Annotated[int | None, typer.Option(help="Do every COUNT-th step, beginning with this one; from 0.")] = None,
     count: Annotated[int, typer.Option(help="Number of processes that share the steps.")] = 1,
     as_json: o.Json = False,
 ) -> None:
-    """Do steps of a run that its command wrote down; run that command again when all are done."""
+    """Run steps that a command with --engine later has listed; repeat that command when all are done."""
     from ..engines.written_steps import listed_steps
 
     found = listed_steps(run)

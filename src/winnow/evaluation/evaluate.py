@@ -43,7 +43,7 @@ __all__ = ["Metric", "Repeated", "evaluate"]
 Weighting = Annotated[str, choice("Multiply losses by the weights of a subset, or draw examples by weight", WEIGHTINGS)]
 Metric = Annotated[
     str | None,
-    choice("What conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
+    choice("Metric that conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
 ]
 Repeated = Annotated[bool, flag("Also train on a random subset that is drawn anew for each epoch.")]
 Dynamic = Annotated[bool, flag("Also train on everything with dynamic sampling for the same number of steps.")]

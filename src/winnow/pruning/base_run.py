@@ -53,10 +53,9 @@ class BaseRun:
         path = Path(value)
         settings = Run.existing(path).settings
         if not str(settings.get("command", "")).startswith("prune"):
-            raise InputError(
-                f"{of(name, owner)} must be the run directory of a pruning; {path} holds one of "
-                f"{settings.get('command')!r}."
-            )
+            command = settings.get("command")
+            held = "another run" if command is None else f"a run of {command}"
+            raise InputError(f"{of(name, owner)} must be the run directory of a pruning; {path} holds {held}.")
         if not (path / "subset.parquet").is_file():
             raise NotFoundError(f"{path} holds no subset.parquet: that run is not finished; run it again to the end.")
         return cls(path, settings, Subset.load(whole(path / "subset.parquet")))

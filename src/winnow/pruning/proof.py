@@ -78,7 +78,7 @@ def prune_with_proof(
     keep_suspects: KeepSuspects = False,
     marks: Said = None,
     repeated: Repeated = False,
-    clean: Annotated[bool, flag("Compare also with everything but likely wrong labels.")] = False,
+    clean: Annotated[bool, flag("Also train on all examples except those with likely wrong labels.")] = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     metric: Metric = None,

@@ -61,7 +61,8 @@ def select(
     keep: Keep = None,
     size: Annotated[int | None, Parameter("Instead of --keep: how many to keep.")] = None,
     epsilon: Annotated[
-        float | None, Parameter("For influence_bound: largest change of a head; without a size, as few as it allows.")
+        float | None,
+        Parameter("For influence_bound: largest change of a head; without a size, as few examples as it allows."),
     ] = None,
     balance: Balance = "auto",
     seed: Seed = 0,
