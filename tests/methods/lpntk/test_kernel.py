@@ -150,7 +150,7 @@ def test_features_are_the_kernels_roots():
 
 
 def test_blocks_and_files_change_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("winnow.methods.lpntk.kernel.BATCH", 8)
+    monkeypatch.setattr("winnow.methods.lpntk.kernel_panels.BATCH", 8)
     model, (x, y) = wn.models.build("mlp", classes=CLASSES, shape=(1, 8, 8)), some((1, 8, 8), n=53)
     whole = gram(model, x, y, dtype="float64")
     monkeypatch.setattr("winnow.methods.lpntk.gradient_factors.CHUNK", 64)
