@@ -24,7 +24,7 @@ from ..artefacts.raw_rows import RawRows
 from ..core.errors import DataError
 from ..core.parameter_names import argument
 from ..core.progress import track
-from . import column_values, tables
+from . import column_layout, column_values, tables
 from .cell_types import plain_cells, plain_schema
 from .memory import Recent
 from .table_encoder import TableEncoder, fit_encoder
@@ -268,8 +268,8 @@ class RawTable:
         absent = [name for name in names if name not in table.column_names]
         if absent:
             raise DataError(f"{self.owner} has no column {absent[0]!r}, which the training data has.")
-        layout = tables.ColumnLayout(names, None, None)
-        return tables.matrix(table, tables.numeric(table.schema, layout, self.owner), self.owner)
+        layout = column_layout.ColumnLayout(names, None, None)
+        return tables.matrix(table, column_layout.numeric(table.schema, layout, self.owner), self.owner)
 
     def cells(self, positions: NDArray[np.int64]) -> dict[str, Any]:
         """Return the raw cells by column, for a data frame."""
