@@ -26,13 +26,14 @@ from ..core.files import atomic
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
 from . import issues_text as words
+from .example_ids import positions_of
 from .finding import COLUMNS, KINDS, LEFT_OUT, RANKED, WHOLE, Finding, checked, joined
 from .intervals import Interval
 from .notebook_view import Shown
 from .provenance import Provenance, record
-from .source import TASKS, Task, positions_of
 from .subset import Subset
 from .table import Table, data_frame
+from .task_labels import TASKS, Task
 from .verdicts import VERDICTS, read_marks
 
 if TYPE_CHECKING:

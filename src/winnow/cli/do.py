@@ -77,7 +77,7 @@ def _wanted(steps: list[dict[str, Any]], step: str | None, index: int | None, co
 
 def _do(run: Path, found: dict[str, Any], names: list[str]) -> list[str]:
     """Repeat the command of the run, up to these steps."""
-    from ..core.run import together
+    from ..core.run_lock import together
     from ..engines import Local
     from ..engines.written_steps import StepsDone, only_steps
     from . import app

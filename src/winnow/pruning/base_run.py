@@ -14,7 +14,8 @@ from ..core.errors import InputError, NotDefinedError, NotFoundError, StoreError
 from ..core.files import fingerprint, plain
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest
-from ..core.run import Run, read_record
+from ..core.run import Run
+from ..core.step_record import read_record
 from ..core.stored_runs import whole
 from ..signals.continued_training import NETWORKS, checkpoint_file
 

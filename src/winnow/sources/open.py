@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ..artefacts.source import TASKS, Source, Task
+from ..artefacts.source import Source
+from ..artefacts.task_labels import TASKS, Task
 from ..core import checks
 from ..core.errors import InputError
 from ..core.parameter_names import of
