@@ -115,7 +115,7 @@ FRESH = (  # chosen by size and kind on 2026-11-18, after all rules; none of the
 )
 
 
-IMBALANCED = (  # 3 to 29 % in the rarer of two classes; chosen on 2026-11-19, before the first run on them, after the quotas
+IMBALANCED = (  # 3 to 29 % in the rarer class; chosen on 2026-11-19 after the new quotas, before the first run on them
     "page-blocks0",
     "yeast1",
     "yeast4",
