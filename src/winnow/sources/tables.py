@@ -33,6 +33,7 @@ __all__ = [
     "lay_out",
     "matrix",
     "must_be_encoded",
+    "no_missing_texts",
     "raw_values",
     "strings",
     "target_pieces",
@@ -228,12 +229,17 @@ def text_columns(schema: pa.Schema, layout: ColumnLayout, asked: OpenRequest, ow
     return asked.text
 
 
-def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
-    """Return one text per row, those of two columns joined; missing texts raise an error per column."""
+def no_missing_texts(table: pa.Table, columns: Sequence[str], owner: str) -> None:
+    """Raise an error that names a column of text with missing values."""
     for name in columns:
         missing = table.column(name).null_count
         if missing:
             raise DataError(f"column {name!r} of {owner} has {missing} missing texts; fill or drop them.")
+
+
+def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
+    """Return one text per row, those of two columns joined; missing texts raise an error per column."""
+    no_missing_texts(table, columns, owner)
     parts = [table.column(name).to_pylist() for name in columns]
     out = np.empty(table.num_rows, dtype=object)
     out[:] = [joined(row) for row in zip(*parts, strict=True)]
