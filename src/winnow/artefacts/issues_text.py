@@ -42,6 +42,8 @@ def said(kind: str, count: int) -> str:
 def headline(issues: Issues) -> str:
     """What was found, in one sentence."""
     found = issues.counts()
+    if not found and issues.unjudged:
+        return f"No other issue was found in the {issues.examples:,} examples of {issues.source}."
     if not found:
         return f"No issue was found in the {issues.examples:,} examples of {issues.source}."
     parts = [said(kind, count) for kind, count in found.items()]
@@ -50,10 +52,10 @@ def headline(issues: Issues) -> str:
 
 
 def noise_sentence(issues: Issues) -> str:
-    """The estimated share of wrong labels; empty if there is none."""
+    """The estimated share of wrong labels, or why there is none; empty if labels were not looked at."""
     rate = issues.noise_rate
     if rate is None:
-        return ""
+        return issues.unjudged
     ends = "" if np.isnan(rate.low) else f" ({rate.low * 100:.1f} to {rate.high * 100:.1f} %)"
     what = "targets" if issues.task == "regression" else "labels"
     if rate.high < SMALLEST:  # an interval of 0.0 to 0.0 % would promise more than was seen
@@ -67,7 +69,7 @@ def summary(issues: Issues) -> str:
     lines = [f"{issues.source}: {issues.examples:,} examples checked."]
     lines += filter(None, [noise_sentence(issues)])
     if not found:
-        return "\n".join([*lines, "No issue was found."])
+        return "\n".join([*lines, "No other issue was found." if issues.unjudged else "No issue was found."])
     lines += [f"  {said(kind, count)}{_example(issues, kind)}" for kind, count in found.items()]
     marked = int(np.count_nonzero(issues.verdicts != ""))
     if marked:

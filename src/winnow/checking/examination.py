@@ -88,6 +88,7 @@ class Examination:
             noise_rate=None if judged is None else judged.noise_rate,
             confusion=None if judged is None else judged.confusion,
             provenance=provenance,
+            unjudged="" if judged is None else judged.unjudged,
         )
 
     @property
