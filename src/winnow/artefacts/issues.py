@@ -209,14 +209,17 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS, spared=("unjud
         return {kind: of[kind] for kind in KINDS if kind in of}
 
     def order(self, kind: str | None = None, *, found: bool = False) -> NDArray[np.int64]:
-        """Positions of the rows of a kind (all if not given), most sure first; only the issues if `found`."""
+        """Positions of the rows of a kind (all if not given), most sure first; only the issues if `found`.
+
+        Findings about columns stay as they were found, the most serious first: each is nearly certain.
+        """
         if kind is not None:
             checks.choice("kind", "issues", kind, KINDS)
         wanted = self.found.copy() if found else np.ones(len(self), dtype=bool)
         if kind is not None:
             wanted &= self.kinds == kind
         rows = np.flatnonzero(wanted)
-        return rows[np.argsort(-self.probabilities[rows], kind="stable")]
+        return rows if kind == "column" else rows[np.argsort(-self.probabilities[rows], kind="stable")]
 
     def of(self, kind: str) -> dict[str, NDArray[Any]]:
         """The columns of the rows of one kind by name, most sure first."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .issues import Issues
@@ -27,6 +29,7 @@ NAMES = {
     "drift": ("difference between training and test data", "differences between training and test data"),
 }
 MOST_SUBJECTS = 3
+MOST_COLUMNS = 5
 SMALLEST = 0.0005  # share of wrong labels that prints as 0.0 %
 
 
@@ -84,6 +87,8 @@ def summary(issues: Issues) -> str:
 def _example(issues: Issues, kind: str) -> str:
     """The surest of them, so that a reader sees what is meant."""
     rows = issues.order(kind, found=True)
+    if kind == "column":
+        return "".join(_columns(issues, rows))
     subjects = [issues.subjects[row] for row in rows[:MOST_SUBJECTS] if issues.subjects[row]]
     if subjects:
         return ": " + "; ".join(subjects)
@@ -93,3 +98,15 @@ def _example(issues: Issues, kind: str) -> str:
         f" labelled {issues.labels[first]}, {word} {issues.suggestions[first]}" if issues.suggestions[first] else ""
     )
     return f", for example {issues.ids[first]}{likely}"
+
+
+def _columns(issues: Issues, rows: NDArray[np.int64]) -> Iterator[str]:
+    """What was found of each column, a line per column."""
+    about: dict[str, list[str]] = {}
+    for row in rows.tolist():
+        about.setdefault(issues.subjects[row], []).append(issues.evidence[row])
+    for name in list(about)[:MOST_COLUMNS]:
+        yield f"\n    {name}: {'; '.join(about[name])}"
+    if len(about) > MOST_COLUMNS:
+        more = len(about) - MOST_COLUMNS
+        yield f"\n    and {more:,} more column{'s' if more > 1 else ''}"

@@ -15,7 +15,7 @@ from ..artefacts.decisions import Decision, read_decisions
 from ..artefacts.issues import RANKED, Finding
 from ..artefacts.verdicts import read_marks
 from ..core import checks, registry
-from ..core.errors import InputError
+from ..core.errors import DataError, InputError
 from ..core.request import VerbRequest
 from ..core.run import Run
 from ..models import choose
@@ -148,6 +148,9 @@ class Examination:
             found: Signals = asked.signals.take(source.ids)
         else:
             units = len(set(np.asarray(joined_groups(self.groups.group, source.groups)).tolist()))
+            if units < 2 and self.groups.exact.all():
+                equal = f"all {len(source)} examples of {source.name!r} are equal"
+                raise DataError(f"{equal}, so nothing tells their labels apart.")
             head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
             found = observe(
                 source,
