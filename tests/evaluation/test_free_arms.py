@@ -137,18 +137,19 @@ def test_soft_targets_of_a_subset_are_used_and_the_free_ones_get_its_weight(monk
 
 
 FROM_OBSERVATION = replace(SOFT, provenance={"step": "soft_targets"})
+TOLD, OTHER = replace(FROM_OBSERVATION, prior_seconds=0.9), replace(SOFT, prior_seconds=0.9)
 
 
 @pytest.mark.parametrize(
     ("soft", "costs", "random", "mine"),
     [
         (FROM_OBSERVATION, {"observe": 0.7, "select": 0.1}, {"observe": 0.7}, {"observe": 0.7, "select": 0.1}),
-        (replace(FROM_OBSERVATION, prior_seconds=0.9), {"select": 0.1}, {"observe": 0.9}, {"observe": 0.9, "select": 0.1}),
+        (TOLD, {"select": 0.1}, {"observe": 0.9}, {"observe": 0.9, "select": 0.1}),
         (FROM_OBSERVATION, {"select": 0.1}, {}, {}),  # an observation of which nobody says what it took
-        (replace(SOFT, prior_seconds=0.9), {"observe": 0.7}, {"pretrain": 0.9}, {"observe": 0.7, "pretrain": 0.9}),
+        (OTHER, {"observe": 0.7}, {"pretrain": 0.9}, {"observe": 0.7, "pretrain": 0.9}),
     ],
     ids=["as the subset paid", "as the targets say", "unknown", "another model"],
-)  # fmt: skip
+)
 def test_what_made_the_soft_targets_is_charged_to_every_arm_that_uses_them_once(
     soft: SoftLabels, costs: dict[str, float], random: dict[str, float], mine: dict[str, float]
 ) -> None:
