@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -251,6 +255,34 @@ def test_ctrl_c_is_said_in_one_line(winnow: Winnow, monkeypatch: pytest.MonkeyPa
     said = winnow("methods")
     assert (said.code, said.out) == (130, "")
     assert said.err == "winnow: stopped; finished steps are kept; run the same command again to resume.\n"
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_threads_that_a_stop_breaks_off_say_nothing(
+    how: signal.Signals, winnow: Winnow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off() -> None:
+        raise KeyError(12)  # as joblib's, when the work it hands out is taken away
+
+    def stopped(*_: object, **__: object) -> None:
+        try:
+            os.kill(os.getpid(), how)
+            time.sleep(10)
+        finally:
+            thread = threading.Thread(target=broken_off)
+            thread.start()
+            thread.join()
+
+    monkeypatch.setattr("winnow.core.registry.listing", stopped)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        said = winnow("methods")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert said == Said(130, "", "winnow: stopped; finished steps are kept; run the same command again to resume.\n")
 
 
 @pytest.mark.parametrize(
