@@ -395,3 +395,22 @@ def test_a_bound_finds_the_size(winnow: Winnow, tmp_path: Path) -> None:
     said = winnow("select", "rank", run, "--epsilon", 0.3)
     assert (said.code, said.out) == (2, "")
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("prune digits --keep 50%", "unable to parse string as a number; it takes: Fraction to keep, in (0, 1]."),
+        ("prune digits --nonsense 1", "; winnow prune --help lists the options."),
+        ("prune digits --limit 200 --keep 0.001", "--keep must keep at least 2 examples to train on; 0.001 of the"),
+    ],
+)
+def test_a_wrong_option_gets_one_sentence_and_leaves_no_run(
+    typed: str, words: str, winnow: Winnow, tmp_path: Path
+) -> None:
+    said = winnow(*typed.split(), "--out", tmp_path / "run")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("winnow: ")
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

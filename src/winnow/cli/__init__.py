@@ -124,12 +124,24 @@ def _run(arguments: list[str] | None) -> int:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
         return int(getattr(error, "exit_code", 2))
     except UsageError as error:
-        error.show()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            print(f"winnow: {_usage(error)}", file=sys.stderr)
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         pass
     print("winnow: stopped; finished steps are kept; run the same command again to resume.", file=sys.stderr)
     return STOPPED
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the options, in one sentence, with what the option in question is for."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    param, command = getattr(error, "param", None), getattr(error.ctx, "command_path", "winnow")
+    meant = getattr(param, "help", None) if isinstance(error, typer.BadParameter) else None
+    said = said[0].lower() + said[1:]
+    return f"{said}; {command} --help lists the options." if not meant else f"{said}; it takes: {meant}"
 
 
 def _stop(*_: object) -> NoReturn:
