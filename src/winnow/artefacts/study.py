@@ -232,7 +232,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         return summary(self)
 
     def table(self) -> Table:
-        """All figures, as numbers.
+        """All figures, as numbers; printed, it is the short table of `summary`.
 
         Returns
         -------

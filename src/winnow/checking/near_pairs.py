@@ -33,8 +33,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Source
 from ..core import checks
+from ..core.files import Pieces
 from ..core.progress import track
-from ..core.scratch_rows import let_go, scratch_rows
+from ..core.scratch_rows import let_go, rows_at, scratch_rows
 from ..signals.neighbours import nearest, neighbour_blocks
 from ..signals.text_rows import text_rows
 from .image_match import CROP, dissimilarity, prints, reduced
@@ -193,7 +194,7 @@ def _usual(pairs: Pairs, apart: NDArray[np.float64], n: int) -> NDArray[np.float
 def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> NearPairs:
     k = min(TYPICAL, len(source) - 1)
     limit = RATIO_ROWS if verify else RATIO_POINTS
-    search = PairSearch(rows, source.ids.tobytes(), seed, verify)
+    search = PairSearch(rows, Pieces(source.ids.nbytes, lambda: [source.ids.tobytes()]), seed, verify)
     blocks, recall = neighbour_blocks(rows, k, ids=source.ids, seed=seed, closer=limit, skip=search.done)
     # all columns within CLOSE is a distance of at most so much, which leaves few to look at
     reach, some = CLOSE * float(np.sqrt(rows.shape[1])), min(CANDIDATES, k)
@@ -211,9 +212,8 @@ def _points(source: Source, rows: NDArray[Any], seed: int, *, verify: bool) -> N
     distance = np.empty(len(pairs))
     for start in range(0, len(pairs), 65_536):
         part = slice(start, start + 65_536)
-        gap = np.asarray(rows[left[part]], dtype=np.float32) - np.asarray(rows[right[part]], dtype=np.float32)
+        gap = rows_at(rows, left[part]).astype(np.float32) - rows_at(rows, right[part]).astype(np.float32)
         distance[part] = np.sqrt(np.square(gap).sum(axis=1))
-        let_go(rows)
     usual = np.minimum(typical[left], typical[right])
     if not verify:
         return _sorted(pairs, _no_chance(distance / np.maximum(usual, 1e-12), m, limit, COPIES), distance, "distance",

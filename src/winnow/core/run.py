@@ -11,6 +11,7 @@ result is the same, byte for byte. `docs/run-directory.md` describes the format.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -62,10 +63,12 @@ class Run:
     """
 
     def __init__(self, path: str | Path | None, settings: Mapping[str, Any], *, extend: bool = False) -> None:
+        self._given = "" if path is None else path
         self.path = None if path is None else mirrored(path) if is_url(path) else Path(path)
         self.settings = dict(settings)
         self._extend = extend
         self._lock: IO[str] | None = None
+        self._new = self._folder_new = False
         self._seconds: dict[str, float] = {}
         self.whole, self.folder = self, ""  # of a part of a run, the run and the folder (`run_part`)
 
@@ -104,10 +107,12 @@ class Run:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"the run directory must be a directory; {self.path} is a file.")
             ours = (self.path / "run.json").exists()
+            self._new = not ours and not is_url(self._given)
             if not ours and self.path.exists() and any(item.name != LOCK for item in self.path.iterdir()):
                 raise StoreError(f"{self.path} is not empty and is not a winnow run; choose another directory.")
             if self.path.is_symlink() and not self.path.exists():
                 raise InputError(f"the run directory {self.path} is a link to nothing; remove it, or make its target.")
+            self._folder_new = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = hold(self.path)
         except OSError as error:
@@ -160,6 +165,8 @@ class Run:
         if self._lock is not None:
             if self.path is not None:
                 copied_back(self.path)
+                if self._new and isinstance(error, WinnowError) and not is_together():
+                    _forget(self.path, self._folder_new)
             self._lock.close()  # closing releases the lock
             self._lock = None
 
@@ -284,6 +291,17 @@ class Run:
     def seconds(self, prefix: str = "") -> float:
         """Return the seconds spent on the steps whose name starts with `prefix`, when they were first made."""
         return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
+
+
+def _forget(path: Path, folder: bool) -> None:
+    """Remove a new run whose command was refused before anything was written, and its folder if that is new too."""
+    ours = (path / "run.json", path / LOCK)
+    if not all(item.is_dir() or item in ours for item in path.rglob("*")):
+        return
+    for item in ours:
+        item.unlink(missing_ok=True)
+    if folder:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _about(path: Path) -> dict[str, Any]:

@@ -144,7 +144,9 @@ def evaluate(
         Where trainings run.
     costs
         The cost of finding each subset: seconds by stage (`plan`, `observe`, `score`, `select`, `veto`,
-        `search`, `targets`, `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
+        `search`, `targets`, `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it: its
+        `seconds` and `prior_seconds`. Soft labels from an observation cost that observation, which is counted once:
+        their `prior_seconds`, or else the largest `observe` given here; without either the cost is unknown.
     **opening
         Keywords of `wn.open`, such as `labels=`.
 

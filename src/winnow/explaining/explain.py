@@ -36,8 +36,8 @@ from ..sources.openable import Data
 from ..training import predict
 from ..training.recipe import How
 from .asked_example import part_and_place
-from .class_relations import JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, relate
-from .doubted_labels import LIKELY, DoubtedLabels, witness
+from .class_relations import JUDGED, THRESHOLD, Examples, drawn_by_class, relate
+from .doubted_labels import LIKELY, UNRELATED, DoubtedLabels, witness
 from .trained_once import Trained
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]

@@ -10,14 +10,15 @@ Two kinds of evidence are joined, because each sees what the other misses:
   late and by heart.
 
 Without `oof`, q is the mean prediction of the training itself. With s the standard deviation over all examples, and
-the weights W by what is known,
+the weights W and the slope S by what is known,
 
-    P(wrong) = sigmoid(SLOPE b (W_1 m / s_m + W_2 e / s_e + W_3 a / s_a) + c),
+    P(wrong) = sigmoid(S b (W_1 m / s_m + W_2 e / s_e + W_3 a / s_a) + c),
 
 b is the slope of these data (`evidence_slope`), and c is such that the mean of P is the estimated share of wrong labels
-(`wrong_share`). SLOPE and W were chosen on development data with planted errors, uniform, by pairs of classes and
-like those of people (`studies/checking`). Where wrong labels look right to every network, they are not found, and the
-share is too low.
+(`wrong_share`). If the embeddings alone predict the labels worse than all together do, W and S are between those
+with embeddings and those without. S and W were chosen on development data with planted errors, uniform, by pairs of
+classes and like those of people (`studies/checking`). Where wrong labels look right to every network, they are not
+found, and the share is too low.
 
 The class to suggest is the likeliest other one by q times the mean prediction of the networks that were trained on the
 example: these know its wrong label, but rank the other classes better, because there are more of them.
@@ -45,8 +46,9 @@ __all__ = ["LabelEvidence", "against_label", "at_share", "label_evidence", "misl
 Floats = NDArray[np.float64]
 
 # By what is known: out-of-fold predictions and embeddings, out-of-fold predictions, or one ordinary training.
-WEIGHTS = {"embeddings": (1.0, 0.75, 0.5), "oof": (1.5, 0.0, 1.0), "training": (1.0, 0.0, 1.0)}
-SLOPE = {"embeddings": 1.2, "oof": 1.0, "training": 1.5}
+# W_1, W_2, W_3 and S.
+WEIGHTS = {"embeddings": (1.0, 0.75, 0.5, 1.2), "oof": (1.5, 0.0, 1.0, 1.0), "training": (1.0, 0.0, 1.0, 1.5)}
+POWER = 4  # of what embeddings know of the labels, over what all know: the weight of the first row against the second
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ class LabelEvidence:
     share
         The estimated share of wrong labels.
     against
-        What speaks against each label, in units in which SLOPE gives the probability.
+        What speaks against each label: the log odds that it is wrong, up to a number that is the same for all.
     out_of_fold
         Whether the networks behind it were not trained on the example.
     labels
@@ -147,30 +149,33 @@ def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None) -> 
     labels, blind = labels_of(signals), "oof" in signals
     said = class_opinions(signals, beside)
     share = wrong_share(said.classes, labels, blind)
-    against = against_label(signals, said)
-    if blind:
-        against = against * evidence_slope(against, said.classes, labels)
+    *weights, steep = _weights(said, labels, blind)
+    against = against_label(signals, said, weights)
+    against *= steep * (evidence_slope(against, said.classes, labels) if blind else 1.0)
     learned = (
         signals.array("predictions").mean(axis=0, dtype=np.float64) if blind and "predictions" in signals else None
     )
-    sure = at_share(SLOPE[_known(signals, said)] * against, share)
-    return LabelEvidence(sure, said.classes, share, against, blind, labels, learned, said.head)
+    return LabelEvidence(at_share(against, share), said.classes, share, against, blind, labels, learned, said.head)
 
 
-def against_label(signals: Signals, said: ClassOpinions) -> Floats:
+def against_label(signals: Signals, said: ClassOpinions, weights: Sequence[float]) -> Floats:
     """What speaks against each label; what others say counts in place of the dynamics if there are none."""
     labels = labels_of(signals)
-    joint, alone, learning = WEIGHTS[_known(signals, said)]
+    joint, alone, learning = weights
     against = _scaled(ahead(said.classes, labels))
     hard = _scaled(_within(aum(signals), 3.0)) if "margins" in signals else against
     found = joint * against + learning * hard
     return np.asarray(found if said.rows is None else found + alone * _scaled(ahead(said.rows, labels)))
 
 
-def _known(signals: Signals, said: ClassOpinions) -> str:
-    if "oof" not in signals:
-        return "training"
-    return "oof" if said.rows is None else "embeddings"
+def _weights(said: ClassOpinions, labels: NDArray[np.int64], blind: bool) -> Floats:
+    """W and S for these data."""
+    if said.rows is None:
+        return np.array(WEIGHTS["oof" if blind else "training"])
+    chance = float(np.bincount(labels).max()) / labels.size
+    alone, every = (float((one.argmax(axis=1) == labels).mean()) - chance for one in (said.rows, said.classes))
+    known = min(1.0, max(0.0, alone) / max(every, 1e-9)) ** POWER
+    return known * np.array(WEIGHTS["embeddings"]) + (1 - known) * np.array(WEIGHTS["oof"])
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
