@@ -43,7 +43,7 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
     judged = np.where(few, 0.0, found.wrong)
     doubt = with_marks(1.0 - np.prod(1.0 - judged, axis=1), verdicts)  # what may be flagged; `sure` ranks all
     flagged = np.where(verdicts == "", doubt >= flagged_from(doubt), verdicts == "confirmed")
-    shown = np.where(flagged[:, None] & np.asarray(judged.any(axis=1))[:, None], judged, found.wrong)
+    shown = np.where((flagged & (judged.max(axis=1) > 0))[:, None], judged, found.wrong)
     changes = [_changes(row) for row in shown]
     names = source.classes
     ranking = {
