@@ -46,7 +46,8 @@ from winnow.core import registry
 from winnow.core import run as store
 from winnow.core.errors import WinnowError
 from winnow.models.open_encoders import open_encoder
-from winnow.scores.mislabelled import head_votes, label_evidence
+from winnow.scores.class_opinions import head_votes
+from winnow.scores.mislabelled import label_evidence
 from winnow.scores.ridge_head import ridge_head
 from winnow.signals.observation import Look
 from winnow.sources.holdout import hold_out

@@ -4,9 +4,9 @@
     python benchmarks/scale.py --rows 1e8 --steps rank strata tilted random        # 2.4 GB on disk
 
 Every cell is a process of its own on one thread, and its peak memory is that of the whole process, with Python and
-torch (0.7 GB where a step imports torch). Data are made up: a table of 16 columns with 1,000 classes; scores in a file;
-training dynamics of 10 epochs. Making data up is not counted, nor are imports and compiling: each step runs once on few
-rows before.
+torch (0.7 GB where a step imports torch). Data are made up, in a process before: a table of 16 columns with 1,000
+classes; scores in a file; training dynamics of 10 epochs. Making data up is not counted, nor are imports and compiling:
+each step runs once on few rows before.
 
     open         wn.open of a parquet file, with its seal, which reads all of it once
     embed        wn.embed(source, "raw", out=folder): the scaled columns, in shards on disk
@@ -45,6 +45,7 @@ CLASSES, COLUMNS, EPOCHS, BLOCK = 1000, 16, 10, 1 << 18
 FEW = 2000  # rows of the run before the one that is timed
 FEW_NEAR = 60_000  # the same of `duplicates`, which compares fewer rows with all others and needs no cells then
 NAMES = tuple(map(str, range(CLASSES)))
+KEYED = ("rank", "strata", "tilted", "random")  # selections from a file of scores
 
 
 def table(folder: Path, rows: int) -> Path:
@@ -87,18 +88,22 @@ def scores(folder: Path, rows: int) -> Path:
     return path
 
 
+def probabilities(folder: Path, rows: int) -> Path:
+    """A file of probabilities of the label in ten epochs."""
+    path, rng = folder / f"chances-{rows}.npy", np.random.default_rng(2)
+    if path.exists():
+        return path
+    made = np.lib.format.open_memmap(path, "w+", np.float32, (1, EPOCHS, rows))
+    for epoch in range(EPOCHS):
+        made[0, epoch] = rng.random(rows, dtype=np.float32) ** (1 / (1 + epoch))
+    made.flush()
+    return path
+
+
 def seen(folder: Path, rows: int) -> wn.Signals:
     """Probabilities of the label in ten epochs, mapped from a file."""
-    path = folder / f"chances-{rows}.npy"
-    if not path.exists():
-        rng = np.random.default_rng(2)
-        made = np.lib.format.open_memmap(path, "w+", np.float32, (1, EPOCHS, rows))
-        for epoch in range(EPOCHS):
-            made[0, epoch] = rng.random(rows, dtype=np.float32) ** (1 / (1 + epoch))
-        made.flush()
-        del made
     labels = np.random.default_rng(3).integers(0, CLASSES, rows)
-    chances = np.load(path, mmap_mode="r")
+    chances = np.load(probabilities(folder, rows), mmap_mode="r")
     return wn.Signals(
         np.arange(rows), {"probabilities": chances}, "classification", labels, NAMES, tuple(range(1, 11)), EPOCHS
     )
@@ -118,7 +123,7 @@ def recorded(rows: int) -> None:
 
 def work(step: str, rows: int, folder: Path) -> Callable[[], Any]:
     """What is timed; whatever it needs is made before."""
-    if step in ("rank", "strata", "tilted", "random"):
+    if step in KEYED:
         file = scores(folder, rows)
         return lambda: wn.select(step, file, keep=0.1, balance=0.5)
     if step == "open":
@@ -148,12 +153,24 @@ def work(step: str, rows: int, folder: Path) -> Callable[[], Any]:
     return lambda: duplicates(source, embedded.embeddings)
 
 
-STEPS = ("open", "embed", "prototype", "dynamics", "score", "beta", "rank", "strata", "tilted", "random", "duplicates")
+STEPS = ("open", "embed", "prototype", "dynamics", "score", "beta", *KEYED, "duplicates")
+
+
+def few(step: str) -> int:
+    return FEW_NEAR if step == "duplicates" else FEW
+
+
+def make(step: str, rows: int, folder: Path) -> None:
+    """Make up the data of a step, if it has any."""
+    if step != "dynamics":
+        made = scores if step in KEYED else probabilities if step in ("score", "beta") else table
+        for some in (few(step), rows):
+            made(folder, some)
 
 
 def cell(step: str, rows: int, folder: Path) -> None:
     """One step in this process; prints CPU seconds and the peak."""
-    work(step, FEW_NEAR if step == "duplicates" else FEW, folder)()  # imports and compiles
+    work(step, few(step), folder)()  # imports and compiles
     doing = work(step, rows, folder)
     start = time.process_time()
     doing()
@@ -166,10 +183,10 @@ def main() -> None:
     parser.add_argument("--rows", type=float, nargs="+", default=[1e5, 1e6, 1e7])
     parser.add_argument("--steps", nargs="+", choices=(*STEPS, "observe"), default=list(STEPS))
     parser.add_argument("--folder", type=Path, help="where made-up data are kept; a temporary folder if not given")
-    parser.add_argument("--cell", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--do", choices=("make", "cell"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.cell:
-        cell(options.steps[0], int(options.rows[0]), options.folder)
+    if options.do is not None:
+        {"make": make, "cell": cell}[options.do](options.steps[0], int(options.rows[0]), options.folder)
         return
     print(f"{datetime.date.today()}; {os.cpu_count()} cores, {processor()}; one thread", flush=True)
     print("| step | rows | CPU seconds | growth exponent | peak memory, GB |\n|---|---|---|---|---|", flush=True)
@@ -178,10 +195,11 @@ def main() -> None:
         for step in options.steps:
             before: tuple[float, float] | None = None
             for rows in options.rows:
-                asked = [sys.executable, __file__, "--cell", "--steps", step, "--rows", str(rows), "--folder", folder]
+                asked = [sys.executable, __file__, "--steps", step, "--rows", str(rows), "--folder", folder, "--do"]
+                subprocess.run([*asked, "make"], check=True)
                 with tempfile.TemporaryDirectory(dir=folder) as cache:  # where seals are kept: none from before
                     apart = {**os.environ, "XDG_CACHE_HOME": cache}
-                    run = subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True, env=apart)
+                    run = subprocess.run([*asked, "cell"], check=True, stdout=subprocess.PIPE, text=True, env=apart)
                 found = json.loads(run.stdout.splitlines()[-1])
                 growth = "" if before is None else f"{math.log(found['seconds'] / before[1], rows / before[0]):.2f}"
                 words = (step, f"{rows:.0e}".replace("e+0", "e"), f"{found['seconds']:.2f}", growth)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winnow.core import scratch_rows as module
-from winnow.core.scratch_rows import filled_rows, let_go, scratch_rows
+from winnow.core.scratch_rows import filled_rows, let_go, rows_at, scratch_rows
 
 
 @pytest.mark.parametrize("held", [0, 1 << 20])
@@ -39,3 +39,21 @@ def test_letting_pages_go_loses_nothing(tmp_path: Path, mode: str) -> None:
     let_go(held[5:])
     assert held.sum() == (5000 if mode == "r" else 5002)
     let_go(np.ones(3))
+
+
+@pytest.mark.parametrize("held", [0, 1 << 20])
+@pytest.mark.parametrize("shape", [(1000,), (1000, 3), (1000, 2, 2)])
+def test_scattered_rows_are_read_a_part_of_the_file_at_a_time(
+    held: int, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = scratch_rows(shape, np.float32, held)
+    rows[:] = np.random.default_rng(0).normal(size=shape)
+    monkeypatch.setattr(module, "SPAN", 100 * rows[:1].nbytes)
+    spans: list[int] = []
+    monkeypatch.setattr(module, "let_go", lambda values: spans.append(len(values)))
+    drawn = np.random.default_rng(1).integers(0, 1000, 300)
+    for positions in (drawn, np.sort(drawn), drawn[:1], drawn[:0]):
+        found = rows_at(rows, positions)
+        assert type(found) is np.ndarray
+        assert np.array_equal(found, np.asarray(rows)[positions])
+    assert len(spans) == (10 + 10 + 1 + 1 if held == 0 else 0)

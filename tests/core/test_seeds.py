@@ -155,6 +155,20 @@ def test_a_draw_is_the_smallest_numbers():
     assert sorted(drawn_first(0, "a", ids).tolist()) == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("size", [0, 1, 7, 400, 900, 999, 1000, 2000])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_draw_is_the_beginning_of_the_whole_order(size: int, seed: int) -> None:
+    ids = np.arange(1000)
+    assert np.array_equal(drawn_first(seed, "a", ids, size), drawn_first(seed, "a", ids)[:size])
+
+
+def test_numbers_that_are_all_large_or_alike_are_drawn_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("winnow.core.seeds.uniforms", lambda *_: np.full(1000, 0.9))
+    assert drawn_first(0, "a", np.arange(1000), 20).tolist() == list(range(20))
+    monkeypatch.setattr("winnow.core.seeds.uniforms", lambda *_: np.full(1000, 0.01))
+    assert drawn_first(0, "a", np.arange(1000), 20).tolist() == list(range(20))
+
+
 def test_every_subset_is_drawn_equally_often():
     counts = dict.fromkeys(itertools.combinations(range(5), 2), 0)
     for seed in range(4000):

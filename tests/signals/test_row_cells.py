@@ -9,14 +9,14 @@ import pytest
 
 from tests.oracles import checking as oracle
 from winnow.core.scratch_rows import scratch_rows
-from winnow.signals import row_cells
+from winnow.signals import cell_search, row_cells
 from winnow.signals.row_cells import RowCells, rows_to_draw
 
 POINTS = np.random.default_rng(0).normal(size=(700, 5)).astype(np.float32)
 
 
 def made(points: np.ndarray = POINTS) -> RowCells:
-    return RowCells(lambda block: points[block], len(points), points[: rows_to_draw(len(points))], seed=1)
+    return RowCells(lambda block: points[block], len(points), lambda: points[: rows_to_draw(len(points))], seed=1)
 
 
 @pytest.fixture(autouse=True)
@@ -81,23 +81,29 @@ def test_rows_on_disk_are_those_in_memory(all_cells: bool, monkeypatch: pytest.M
     probes = cells.count if all_cells else 5
     held = cells.search(POINTS, 3, None, probes)
     monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
-    monkeypatch.setattr(row_cells, "WRITTEN", 1000)  # a few cells at a time
+    monkeypatch.setattr(row_cells, "SPAN", 1000)  # a few cells at a time
     monkeypatch.setattr(row_cells, "BLOCK", 30)
+    seen: list[int] = []
+    monkeypatch.setattr(cell_search, "let_go", lambda values: seen.append(isinstance(values, np.memmap)))
     on_disk = made()
     assert isinstance(on_disk._values, np.memmap)
+    assert len(on_disk._ends) > 10
+    seen.clear()
     for one, other in zip(held, on_disk.search(POINTS, 3, None, probes), strict=True):
         assert np.array_equal(one, other)
+    assert sum(seen) > len(POINTS) / 30  # more than once for each block of rows
 
 
 def test_all_cells_are_compared_a_part_of_the_file_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_cells, "scratch_rows", partial(scratch_rows, held=0))
     cells, places = made(), np.arange(len(POINTS))
     whole = cells.search(POINTS, 90, places, cells.count)  # more than a part holds
+    monkeypatch.setattr(row_cells, "SPAN", 80 * 4 * POINTS.shape[1])
+    cells = made()
     seen: list[int] = []
-    monkeypatch.setattr(row_cells, "WRITTEN", 80 * 4 * POINTS.shape[1])
-    monkeypatch.setattr(row_cells, "let_go", lambda values: seen.append(len(values)))
+    monkeypatch.setattr(cell_search, "let_go", lambda values: seen.append(len(values)))
     parts = cells.search(POINTS, 90, places, cells.count)
-    assert len(seen) > 5
+    assert len(set(seen)) > 5
     for one, other in zip(whole, parts, strict=True):
         assert np.array_equal(one, other)
 

@@ -104,6 +104,22 @@ def test_each_row_group_is_read_once_a_call_and_kept(
     assert sorted(reads) == [0, 2]
 
 
+@pytest.mark.parametrize("kept", [1 << 20, 2000])
+def test_a_pass_over_more_than_fits_keeps_only_where_it_is(
+    tmp_path: Path, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.random.default_rng(0).normal(size=(400, 3)).astype(np.float32)
+    pq.write_table(pa.table({f"f{i}": values[:, i] for i in range(3)}), tmp_path / "t.parquet", row_group_size=20)
+    monkeypatch.setattr("winnow.sources.parquet.HELD", 0)
+    monkeypatch.setattr(row_groups, "KEPT", kept)
+    source = wn_open(tmp_path / "t.parquet")
+    rest = np.delete(np.arange(400), [7, 70, 303])
+    for positions, held in ((np.arange(400), 1), (np.random.default_rng(1).permutation(400), 20), (rest, 1)):
+        row_groups._groups.clear()
+        assert (source.read(positions) == values[positions]).all()
+        assert len(row_groups._groups._held) == (held if kept == 2000 else 20)
+
+
 @pytest.mark.parametrize("kept", [0, 1 << 20])
 def test_numeric_parquet_by_row_group_or_streamed(tmp_path: Path, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import datasets
@@ -20,6 +22,8 @@ from hypothesis import strategies as st
 import winnow as wn
 from tests.corpus import reviews
 from winnow.core.errors import DataError, InputError
+from winnow.core.scratch_rows import scratch_rows
+from winnow.sources import packed_texts
 from winnow.sources.content import content_keys
 from winnow.sources.tokens import BUCKETS, SEPARATOR, row_length, token_rows, words_of
 
@@ -62,6 +66,29 @@ def test_every_file_means_the_same(tmp_path: Path, name: str) -> None:
     same(found)
     assert found.origin["text"] == ["sentence"]
     same(pickle.loads(pickle.dumps(found)))
+
+
+@pytest.mark.parametrize("held", [0, 1 << 20])
+def test_texts_of_a_file_are_packed(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_texts, "scratch_rows", partial(scratch_rows, held=held))
+    monkeypatch.setattr(packed_texts, "BLOCK", 3)
+    same(wn.open(written(tmp_path, "a.jsonl")))
+    words = ["", "naïve 語", "😀 x", "a\nb", " ", "end"]
+    rows = [{"q": one, "a": two, "label": k % 2} for k, (one, two) in enumerate(pairwise([*words, "z"]))]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = wn.open(tmp_path / "pairs.jsonl", text=["q", "a"])
+    assert isinstance(found.read_texts.held.values, np.memmap) == (held == 0)
+    assert found.texts() == [f"{row['q']} {SEPARATOR} {row['a']}" for row in rows]
+    assert found.read_texts(np.array([4, 1, 1])).tolist() == [found.texts()[k] for k in (4, 1, 1)]
+    assert pickle.loads(pickle.dumps(found)).texts() == found.texts()
+
+
+def test_missing_texts_of_a_file_are_counted_over_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_texts, "BLOCK", 2)
+    rows = [{"text": None if k % 2 else "a b", "label": k % 2} for k in range(10)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match="has 5 missing texts"):
+        wn.open(tmp_path / "a.jsonl")
 
 
 @pytest.mark.parametrize("make", [lambda t: t, pa.Table.to_pandas, pl.from_arrow, lambda t: datasets.Dataset(t)])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .finding import FEWEST_JUDGED
+
 if TYPE_CHECKING:
     from .explanation import ClassPair, DatasetExplanation, Explanation, Partner
 
@@ -14,7 +16,6 @@ MOST_CLASSES = 12  # a matrix of more does not fit a terminal
 STRONGEST = 20  # class pairs listed instead
 LOOSEST = 10  # classes listed instead
 LONGEST_NAME = 14
-FEWEST = 5  # smallest class whose labels are judged; of a smaller one the network learns each example by heart
 PROJECTED = "The kernel uses projected features: cosines are accurate to about 0.03."
 
 
@@ -183,7 +184,7 @@ def unjudged(about: Explanation) -> str:
         return "was not judged: there are too many examples to compare all pairs of a class (reduce them with --limit)"
     if about.peers == 0:
         return f"cannot be judged: no other example has label {about.label}"
-    if about.peers + 1 >= FEWEST:
+    if about.peers + 1 >= FEWEST_JUDGED:
         return "was not judged: training learned too little to tell, or recorded no dynamics"
     others = "1 other has" if about.peers == 1 else f"{about.peers} others have"
     return f"cannot be judged: only {others} label {about.label}"

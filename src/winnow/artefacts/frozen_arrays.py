@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import checks
-from ..core.scratch_rows import let_go, map_of, scratch_rows
+from ..core.scratch_rows import let_go, map_of, rows_at, scratch_rows
 
 __all__ = [
     "all_finite",
@@ -112,8 +112,7 @@ def taken_rows(values: NDArray[Any], positions: NDArray[np.int64], axis: int = 0
         rows, made = values[index], out[index]
         some = max(1, TAKEN // max(1, rows[:1].nbytes))
         for start in range(0, positions.size, some):
-            made[start : start + some] = rows[positions[start : start + some]]
-            let_go(values)
+            made[start : start + some] = rows_at(rows, positions[start : start + some])
             let_go(out)
     return out
 

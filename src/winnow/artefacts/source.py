@@ -154,6 +154,8 @@ class Source(Shown):
         found = frozen_ids(f"source {self.name!r}", given)
         if found.size != self.size:
             raise InputError(f"ids of source {self.name!r} must have {self.size} entries; got {found.size}.")
+        if not callable(self.make_ids):
+            object.__setattr__(self, "make_ids", found)  # the same ids are not held twice
         return found
 
     @cached_property

@@ -13,7 +13,7 @@ from ..artefacts import Source
 from ..artefacts.finding import Finding
 from ..artefacts.frozen_arrays import order_of
 from ..artefacts.label_sets import label_words
-from ..core.scratch_rows import let_go, scratch_rows
+from ..core.scratch_rows import let_go, rows_at, scratch_rows
 from ..sources.content import content_keys
 from .near_pairs import NearPairs, checks_rows, near_pairs
 from .table_match import READ, comparable, repeat_probability
@@ -169,8 +169,7 @@ def _rows_at(table: NDArray[Any], where: NDArray[np.int64]) -> NDArray[Any]:
         return table
     rows = scratch_rows((where.size, table.shape[1]), table.dtype)
     for start in range(0, where.size, READ):
-        rows[start : start + READ] = table[where[start : start + READ]]
-        let_go(table)
+        rows[start : start + READ] = rows_at(table, where[start : start + READ])
         let_go(rows)
     return rows
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Source
 from ..core.progress import track
-from ..core.scratch_rows import let_go, scratch_rows
+from ..core.scratch_rows import let_go, rows_at, scratch_rows
 from ..sources.row_groups import forget_groups
 
 __all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]
@@ -95,8 +95,7 @@ def widest_gap(rows: NDArray[np.float32], pairs: NDArray[np.int64], block: int =
     out = np.empty(len(pairs))
     for start in range(0, len(pairs), block):
         left, right = pairs[start : start + block].T
-        out[start : start + block] = np.abs(rows[left] - rows[right]).max(axis=1, initial=0.0)
-        let_go(rows)
+        out[start : start + block] = np.abs(rows_at(rows, left) - rows_at(rows, right)).max(axis=1, initial=0.0)
     return out
 
 

@@ -17,10 +17,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from .errors import StoreError, reason
 
-__all__ = ["HELD", "filled_rows", "let_go", "map_of", "scratch_rows", "zero_rows"]
+__all__ = ["HELD", "SPAN", "filled_rows", "let_go", "map_of", "rows_at", "scratch_rows", "zero_rows"]
 
 HELD = 256 << 20  # bytes that are held in memory
 WRITTEN = 32 << 20  # bytes between two times at which written pages are let go
+SPAN = 64 << 20  # bytes of a map from which rows are read before its pages are let go
 
 
 def scratch_rows(shape: tuple[int, ...], dtype: DTypeLike, held: int = HELD) -> NDArray[Any]:
@@ -112,6 +113,35 @@ def let_go(values: NDArray[Any]) -> None:
         return
     if hasattr(mmap, "MADV_DONTNEED"):  # not on every system; then it is left to the system
         found._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def rows_at(values: NDArray[Any], positions: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Return a copy of the rows at some positions; those of a map are read a part of the file after the other.
+
+    Rows that are scattered over a file would otherwise have all of it in memory: the system maps up to 2 MB around one.
+
+    Parameters
+    ----------
+    values
+        An array, or a map.
+    positions
+        Positions of rows, in any order.
+
+    Examples
+    --------
+    >>> rows_at(np.arange(6).reshape(3, 2), np.array([2, 0])).tolist()
+    [[4, 5], [0, 1]]
+    """
+    if map_of(values) is None:
+        return np.asarray(values[positions])
+    out = np.empty((positions.size, *values.shape[1:]), dtype=values.dtype)
+    order = None if bool((positions[1:] >= positions[:-1]).all()) else np.argsort(positions, kind="stable")
+    ascending = positions if order is None else positions[order]
+    part = ascending // max(1, SPAN // max(1, values[:1].nbytes))
+    for where in np.split(np.arange(positions.size), np.flatnonzero(part[1:] != part[:-1]) + 1):
+        out[where if order is None else order[where]] = values[ascending[where]]
+        let_go(values)
+    return out
 
 
 def map_of(values: Any) -> Any:

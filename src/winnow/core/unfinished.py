@@ -1,10 +1,11 @@
 """The step under way: where long work within it may keep what is done so far, to go on from there after a kill.
 
     RUN/unfinished/STEP/0.safetensors       the first piece of work of the step, such as a training; 1 is the second
+    RUN/unfinished/STEP/NAME.safetensors    a piece of work with a name, such as rows of a pass
 
-Who runs a step says so (`under_way`), and the work asks for its file (`next_piece`). Nothing is kept if there is no run
-directory. The folder is removed when the step is recorded as finished. What is kept names the key of the step, so that
-it is never used for another one.
+Who runs a step says so (`under_way`), and the work asks for its file (`next_piece`, `piece_named`). Nothing is kept if
+there is no run directory. The folder is removed when the step is recorded as finished. What is kept names the key of
+the step, so that it is never used for another one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from .files import fingerprint
 
-__all__ = ["UNFINISHED", "Piece", "StepUnderWay", "forget_unfinished", "next_piece", "under_way"]
+__all__ = ["UNFINISHED", "Piece", "StepUnderWay", "forget_unfinished", "next_piece", "piece_named", "under_way"]
 
 UNFINISHED = "unfinished"
 
@@ -79,6 +80,12 @@ def next_piece() -> Piece | None:
         return None
     step._begun += 1
     return Piece(step, step.folder / f"{step._begun - 1}.safetensors")
+
+
+def piece_named(name: str) -> Piece | None:
+    """Return the piece of work of the step under way that has this name; None if nothing is kept."""
+    step = _current.get()
+    return None if step is None else Piece(step, step.folder / f"{name}.safetensors")
 
 
 def forget_unfinished(run: Path, name: str) -> None:

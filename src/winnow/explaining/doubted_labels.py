@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals
 from ..artefacts.explanation import LabelError
-from ..artefacts.explanation_text import FEWEST
+from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.source import positions_of
 from ..methods.lpntk.kernel_rows import opened
 from ..scores.mislabelled import label_evidence
@@ -22,7 +22,7 @@ from ..scores.mislabelled import label_evidence
 if TYPE_CHECKING:
     from .class_relations import Examples
 
-__all__ = ["FEWEST", "LIKELY", "UNRELATED", "DoubtedLabels", "witness"]
+__all__ = ["LIKELY", "UNRELATED", "DoubtedLabels", "witness"]
 
 LIKELY = 0.5  # a label looks wrong if it is more likely wrong than right
 UNRELATED = 0.05  # of a cosine or a projection; two examples below it say nothing about each other
@@ -63,7 +63,7 @@ class DoubtedLabels:
         found = label_evidence(signals)
         if found.share > TOO_MANY:
             return None
-        values = np.where(np.bincount(found.labels)[found.labels] < FEWEST, np.nan, found.probability)
+        values = np.where(np.bincount(found.labels)[found.labels] < FEWEST_JUDGED, np.nan, found.probability)
         where = positions_of(signals.ids, ids, "signals")
         return cls(values[where], found.suggestion[where])
 

@@ -7,14 +7,17 @@ over the columns in their order, in float32: it depends neither on what was drop
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import compiled
+from ..core.scratch_rows import let_go
 
-__all__ = ["put_rows", "search_cells"]
+__all__ = ["put_places", "put_rows", "search_cells"]
 
 Rows = NDArray[np.float32]
 Whole = NDArray[np.int64]
@@ -22,6 +25,15 @@ Whole = NDArray[np.int64]
 COLUMNS = 8  # summed at a time
 FEW = 64  # if at most one in so many is left, these are summed one by one
 NOTHING = np.int64(2**62)  # the name of a place that is not taken; all others go before it
+
+
+@compiled
+def put_places(own: Any, starts: Whole, members: Any) -> None:
+    """Write the place of each row among those of its cell, ascending."""
+    written = starts.copy()
+    for row in range(own.size):
+        members[written[own[row]]] = row
+        written[own[row]] += 1
 
 
 @compiled
@@ -140,6 +152,52 @@ def _visit(rows: Rows, own: Whole, asking: Any, cell: Rows, names: Any, gaps: Ro
 
 
 @compiled
+def _asked(cells: Whole, first: int, stop: int, count: int) -> tuple[Whole, Any]:
+    """Which rows ask for each cell, by the cells at some places of their lists; and where those of each cell start."""
+    starts = np.zeros(count + 2, dtype=np.int64)
+    for row in range(cells.shape[0]):
+        for probe in range(first, stop):
+            starts[cells[row, probe] + 1] += 1  # those without a cell come first
+    starts = np.cumsum(starts)
+    asking = np.empty(starts[-1], dtype=np.int32)
+    for row in range(cells.shape[0] - 1, -1, -1):
+        for probe in range(first, stop):
+            starts[cells[row, probe] + 1] -= 1
+            asking[starts[cells[row, probe] + 1]] = row
+    return starts[1:], asking
+
+
+@compiled
+def _visit_cells(
+    rows: Rows,
+    own: Whole,
+    asked: Whole,
+    asking: Any,
+    first: int,
+    last: int,
+    starts: Whole,
+    values: Rows,
+    names: Any,
+    found: Whole,
+    apart: Rows,
+) -> None:
+    """Visit the cells from `first` to `last` with the rows that ask for them."""
+    width = rows.shape[1]
+    gaps = np.empty(np.diff(starts[first : last + 1]).max(), dtype=np.float32)
+    for cell in range(first, last):
+        if asked[cell + 1] > asked[cell]:
+            start, size = starts[cell], starts[cell + 1] - starts[cell]
+            inside = values[start * width : (start + size) * width].reshape(width, size)
+            known, those = names[start : start + size], asking[asked[cell] : asked[cell + 1]]
+            _visit(rows, own, those, inside, known, gaps, found, apart)
+
+
+@compiled
+def _sort_all(found: Whole, apart: Rows) -> None:
+    for row in range(found.shape[0]):
+        _sort(found, apart, row)
+
+
 def search_cells(
     rows: Rows,
     own: Whole,
@@ -147,7 +205,7 @@ def search_cells(
     starts: Whole,
     values: Rows,
     names: Any,
-    most: int,
+    ends: Sequence[int],
     found: Whole,
     apart: Rows,
 ) -> None:
@@ -159,36 +217,21 @@ def search_cells(
         What is searched for, and the name that each must not find; -1 for none.
     cells
         The cells of each row, best first; -1 for none.
-    starts, values, names, most
-        Where the cells start, what stands in them, what it is called, and the size of the largest.
+    starts, values, names
+        Where the cells start, what stands in them, and what it is called.
+    ends
+        Cells from one of these to the next are visited together; then their pages are let go, if they are in a file.
     found, apart
         Filled with names and squared distances; -1 where the cells hold fewer.
     """
-    width, probes = rows.shape[1], cells.shape[1]
-    gaps = np.empty(most, dtype=np.float32)
     found[:], apart[:] = NOTHING, np.inf
-    first = 0
+    first, probes = 0, cells.shape[1]
     while first < probes:  # a few cells of each row at a time: after the best ones, most others are soon dropped
         stop = min(probes, 4 * first + 1)
-        ends = np.zeros(starts.size, dtype=np.int64)
-        for row in range(rows.shape[0]):
-            for probe in range(first, stop):
-                ends[cells[row, probe] + 1] += 1  # those without a cell come first
-        ends = np.cumsum(ends)
-        asking = np.empty(ends[-1], dtype=np.int32)
-        for row in range(rows.shape[0] - 1, -1, -1):
-            for probe in range(first, stop):
-                ends[cells[row, probe] + 1] -= 1
-                asking[ends[cells[row, probe] + 1]] = row
-        for cell in range(starts.size - 1):
-            start, size = starts[cell], starts[cell + 1] - starts[cell]
-            last = ends[cell + 2] if cell + 2 < ends.size else asking.size
-            inside, known = (
-                values[start * width : (start + size) * width].reshape(width, size),
-                names[start : start + size],
-            )
-            if last > ends[cell + 1]:
-                _visit(rows, own, asking[ends[cell + 1] : last], inside, known, gaps, found, apart)
+        asked, asking = _asked(cells, first, stop, starts.size - 1)
+        for low, high in pairwise(ends):
+            if asked[high] > asked[low]:
+                _visit_cells(rows, own, asked, asking, low, high, starts, values, names, found, apart)
+                let_go(values)
         first = stop
-    for row in range(rows.shape[0]):
-        _sort(found, apart, row)
+    _sort_all(found, apart)

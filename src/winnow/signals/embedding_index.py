@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.frozen_arrays import in_order, order_of
 from ..core.errors import InputError
-from ..core.scratch_rows import let_go
+from ..core.scratch_rows import let_go, rows_at
 from ..core.seeds import drawn_first, number
 from .row_cells import BLOCK, RowCells, rows_to_draw
 
@@ -23,7 +23,6 @@ SAMPLE = 1_000  # rows searched exactly to certify the recall
 SURENESS = 2.326  # the 99 % quantile of the normal distribution: the bound holds with 99 %
 STEP = 1.2  # by how much the number of probes grows at a time
 SPARE = 2  # neighbours looked up beyond k, so that rounding in faiss cannot change the k nearest
-SCATTERED = 1_024  # cells that are read at a time for rows of the sample; the system maps 64 KB or more of each
 LET_GO = 32 << 20  # bytes that are read between two times at which pages of a map are let go
 
 
@@ -64,9 +63,13 @@ class EmbeddingIndex:
 
     def _given(self, block: slice | NDArray[np.int64]) -> NDArray[Any]:
         """The same as they were given; pages of a map are let go now and then."""
-        found = np.array(self.rows[block] if self.order is None else self.rows[self.order[block]])
+        if self.order is not None:
+            return rows_at(self.rows, self.order[block])
+        if not isinstance(block, slice):
+            return rows_at(self.rows, block)
+        found = np.array(self.rows[block])
         self._read += found.nbytes
-        if self._read >= LET_GO or not isinstance(block, slice) or self.order is not None:  # those may be anywhere
+        if self._read >= LET_GO:
             let_go(self.rows)
             self._read = 0
         return found
@@ -100,8 +103,8 @@ class EmbeddingIndex:
 
     def cluster(self) -> None:
         """Put the rows into cells."""
-        sample = self.at(self._drawn("clusters", rows_to_draw(self.size)))
-        self.cells = RowCells(self.part, self.size, sample, number(self.seed, "neighbours") % 2**31)
+        drawn = self._drawn("clusters", rows_to_draw(self.size))
+        self.cells = RowCells(self.part, self.size, lambda: self.at(drawn), number(self.seed, "neighbours") % 2**31)
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], Rows]]:
         """All rows with their places, a block at a time: those of a cell together, or in the order of ids."""
@@ -124,10 +127,10 @@ class EmbeddingIndex:
         while True:
             self.probes = min(probes, self.cells.count)
             if closer is None:
-                _, apart = self._scattered(rows, k, chosen)
+                _, apart = self.search(rows, k, chosen)
                 share = (apart <= reach[:, None]).mean(axis=1)
             else:
-                found, apart = self._scattered(moved, k, None)
+                found, apart = self.search(moved, k, None)
                 to_itself = np.sqrt(np.square(moved - rows).sum(axis=1))
                 # among copies, any of them will do
                 share = ((found == chosen[:, None]) | (apart[:, -1:] <= to_itself[:, None])).any(axis=1)
@@ -138,13 +141,6 @@ class EmbeddingIndex:
             probes = math.ceil(STEP * probes)
         if self.probes == self.cells.count:
             self.bound = 1.0
-
-    def _scattered(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
-        """The same as `search` for rows that are no neighbours: few at a time, since each reads other cells."""
-        step = max(1, SCATTERED // self.probes)
-        parts = [slice(start, start + step) for start in range(0, len(rows), step)]
-        found = [self.search(rows[some], k, None if own is None else own[some]) for some in parts]
-        return np.concatenate([places for places, _ in found]), np.concatenate([apart for _, apart in found])
 
     def search(self, rows: Rows, k: int, own: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Rows]:
         """Places (in the order of ids) and distances of the k nearest, without the rows' own places if given."""

@@ -24,6 +24,7 @@ from ..training.loop import device_of
 from ..training.recipe import Recipe
 from ..training.soft_loss import example_losses
 from .dynamics import TRAINED
+from .kept_batches import kept_batches
 from .observation import Look
 
 __all__ = ["example_gradients", "gradient_norms", "gradients"]
@@ -91,23 +92,29 @@ def example_gradients(
     norms = np.empty(len(feed), dtype=np.float32)
     batch = max(1, min(256, CHUNK_NUMBERS // size))
 
-    def batches() -> Iterator[NDArray[np.float32]]:
-        for first in range(0, len(feed), batch):
+    def batches(start: int) -> Iterator[tuple[NDArray[np.float32], ...]]:
+        for first in range(start, len(feed), batch):
             where = np.arange(first, min(first + batch, len(feed)))
             y = targets[torch.from_numpy(where)].to(device)
             found = per_example(parameters, feed.inputs(where).to(device), y)
             squares = torch.zeros(len(where), device=device)
             out = torch.zeros(len(where), dim or 0, device=device)
-            start = 0
+            place = 0
             for piece in found.values():
                 flat = piece.reshape(len(where), -1)
                 squares += flat.square().sum(1)
                 if projection is not None:
-                    projection.add(out, flat, start)
-                start += flat.shape[1]
-            norms[where] = squares.sqrt().cpu().numpy()
-            yield out.cpu().numpy()
+                    projection.add(out, flat, place)
+                place += flat.shape[1]
+            yield squares.sqrt().cpu().numpy(), out.cpu().numpy()
 
-    projected = filled_rows(batches(), len(feed))
+    def projections() -> Iterator[NDArray[np.float32]]:
+        first = 0
+        for lengths, rows in kept_batches(("gradients", dim, seed), model, feed, batches, batch, recipe.checkpoint):
+            norms[first : first + len(lengths)] = lengths
+            first += len(lengths)
+            yield rows
+
+    projected = filled_rows(projections(), len(feed))
     model.train(was_training)
     return norms, None if dim is None else projected

@@ -16,6 +16,7 @@ from ..models.modes import eval_mode
 from ..models.representation import Representation, representation
 from ..training import Feed, Recipe
 from ..training.loop import device_of
+from .kept_batches import kept_batches
 
 __all__ = ["Rows", "embedding_batches", "embeddings_of", "taken_from"]
 
@@ -26,10 +27,16 @@ def embeddings_of(
     model: torch.nn.Module, feed: Feed, recipe: Recipe, layer: str | None, batch: int = 512
 ) -> tuple[Rows, Representation]:
     """Return features of every example of a feed, sorted by id, in eval mode; and which they are."""
-    device, feed = device_of(recipe), feed.read_by(model)
+    device, given = device_of(recipe), feed
+    feed = feed.read_by(model)
     taken = taken_from(model, feed, device, layer)
-    found = embedding_batches(model, lambda x: taken(model, x), feed, device, batch)
-    return filled_rows(track(found, "embedding", -(-len(feed) // batch)), len(feed)), taken
+
+    def batches(start: int) -> Iterator[tuple[Rows]]:
+        for rows in embedding_batches(model, lambda x: taken(model, x), feed, device, batch, start):
+            yield (rows,)
+
+    found = kept_batches(("embeddings", taken.about()), model, given, batches, batch, recipe.checkpoint)
+    return filled_rows((rows for (rows,) in track(found, "embedding", -(-len(feed) // batch))), len(feed)), taken
 
 
 def taken_from(model: torch.nn.Module, feed: Feed, device: torch.device, layer: str | None) -> Representation:

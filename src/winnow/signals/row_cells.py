@@ -13,16 +13,17 @@ to all of them are computed side by side.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.scratch_rows import let_go, scratch_rows
-from .cell_search import put_rows, search_cells
+from ..core.scratch_rows import SPAN, let_go, scratch_rows
+from .cell_search import put_places, put_rows, search_cells
 
 __all__ = ["RowCells", "rows_to_draw"]
 
@@ -34,8 +35,6 @@ PER_CENTRE = 32  # rows per cell that k-means is trained on
 ROUNDS = 8
 BLOCK = 8_192  # rows at a time
 ASKED = 1 << 22  # cells of all rows that are searched for at a time
-SEARCHED = 16 << 10  # bytes of rows searched for at a time in a file: the pages that they touch are a hundred MB or so
-WRITTEN = 64 << 20  # bytes of cells that are gathered in memory before they are written
 
 
 def _cells_of(size: int) -> int:
@@ -58,14 +57,15 @@ class RowCells:
     size
         The number of rows.
     sample
-        The rows that the centres are found from.
+        Returns the rows that the centres are found from.
     seed
         Of k-means.
     """
 
-    def __init__(self, part: Callable[[slice | Whole], Rows], size: int, sample: Rows, seed: int) -> None:
-        self.size, self.width = size, sample.shape[1]
-        groups, centres = _centres(sample, _cells_of(size), seed)
+    def __init__(self, part: Callable[[slice | Whole], Rows], size: int, sample: Callable[[], Rows], seed: int) -> None:
+        self.size = size
+        groups, centres = _centres(sample(), _cells_of(size), seed)
+        self.width = groups.shape[1]
         self.count = sum(map(len, centres))
         self._groups = np.ascontiguousarray(groups.T).ravel()
         self._group_starts = _starts([len(some) for some in centres])
@@ -77,13 +77,14 @@ class RowCells:
         counts = np.bincount(own, minlength=self.count)
         self._starts = _starts(counts)
         # the places of the rows of each cell, ascending
-        self._members = np.argsort(own, kind="stable").astype(np.int32 if size < 2**31 else np.int64)
+        self._members = np.empty(size, dtype=np.int32 if size < 2**31 else np.int64)
+        put_places(own, self._starts, self._members)
         self._values = scratch_rows((size * self.width,), np.float32)
-        first = 0
-        while first < self.count:
-            last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
+        self._ends = [0]  # of the parts of the file that are in memory at a time, in cells
+        while self._ends[-1] < self.count:
+            self._ends.append(self._cells_within(self._ends[-1], max(1, SPAN // (4 * self.width))))
+        for first, last in pairwise(self._ends):
             self._write(part, own, first, last)
-            first = last
 
     def _write(self, part: Callable[[slice | Whole], Rows], own: NDArray[np.int32], first: int, last: int) -> None:
         """Gather the rows of some cells in memory, then write them: the pages of other cells are not touched."""
@@ -92,10 +93,13 @@ class RowCells:
         made = np.empty((stop - start) * self.width, dtype=np.float32)
         written = np.zeros(last - first, dtype=np.int64)
         for at in range(0, places.size, BLOCK):
-            some = places[at : at + BLOCK]
-            put_rows(part(some), own[some] - first, self._starts[first : last + 1] - start, written, made)
-        self._values[start * self.width : stop * self.width] = made
-        let_go(self._values)
+            those = places[at : at + BLOCK]
+            put_rows(part(those), own[those] - first, self._starts[first : last + 1] - start, written, made)
+        target = self._values[start * self.width : stop * self.width]
+        for at in range(0, made.size, BLOCK * self.width):
+            some = slice(at, at + BLOCK * self.width)
+            target[some] = made[some]
+            let_go(self._values)
 
     def _cells_within(self, first: int, most: int) -> int:
         """The cell behind those from `first` on that hold so many rows together; one cell at least."""
@@ -141,23 +145,19 @@ class RowCells:
         if probes == self.count:
             return self._compared(rows, k, own)
         step = max(1, min(BLOCK, ASKED // probes))
-        if isinstance(self._values, np.memmap):
-            step = min(step, max(64, SEARCHED // (4 * self.width)))
+        ends = self._ends if isinstance(self._values, np.memmap) else None
         parts = []
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             mine = None if own is None else own[some]
             cells = self._cells(rows[some], probes)
-            parts.append(_found(rows[some], cells, self._starts, self._values, k, self._members, mine))
-            let_go(self._values)  # the nearest cells are scattered over the file
+            parts.append(_found(rows[some], cells, self._starts, self._values, k, self._members, mine, ends))
         return np.concatenate([found for found, _ in parts]), np.sqrt(np.concatenate([apart for _, apart in parts]))
 
     def _compared(self, rows: Rows, k: int, own: Whole | None) -> tuple[Whole, Rows]:
         """The same among all cells: a part of the file after the other, so that it is never in memory as a whole."""
         found, apart = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf, dtype=np.float32)
-        first = 0
-        while first < self.count:
-            last = self._cells_within(first, max(1, WRITTEN // (4 * self.width)))
+        for first, last in pairwise(self._ends):
             start, stop = int(self._starts[first]), int(self._starts[last])
             starts = self._starts[first : last + 1] - start
             values, places = self._values[start * self.width : stop * self.width], self._members[start:stop]
@@ -172,22 +172,30 @@ class RowCells:
                 nearest = np.lexsort((names, gaps), axis=1)[:, :k]
                 found[some] = np.take_along_axis(names, nearest, 1)
                 apart[some] = np.take_along_axis(gaps, nearest, 1)
-            let_go(self._values)
-            first = last
         return found, np.sqrt(apart)
 
 
 def _found(
-    rows: Rows, cells: Whole, starts: Whole, values: Rows, k: int, names: Any = None, own: Whole | None = None
+    rows: Rows,
+    cells: Whole,
+    starts: Whole,
+    values: Rows,
+    k: int,
+    names: Any = None,
+    own: Whole | None = None,
+    ends: Sequence[int] | None = None,
 ) -> tuple[Whole, Rows]:
-    """Names and squared distances of the k nearest in the given cells of each row, on several threads."""
+    """Names and squared distances of the k nearest in the given cells of each row, on several threads.
+
+    `ends` are those of parts of the cells, which are let go one after the other.
+    """
     found, apart = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k), dtype=np.float32)
     known = np.arange(starts[-1]) if names is None else names
     mine = np.full(len(rows), -1, dtype=np.int64) if own is None else own
-    most = int(np.diff(starts).max())
+    parts = (0, starts.size - 1) if ends is None else ends
 
     def work(part: slice) -> None:
-        search_cells(rows[part], mine[part], cells[part], starts, values, known, most, found[part], apart[part])
+        search_cells(rows[part], mine[part], cells[part], starts, values, known, parts, found[part], apart[part])
 
     _side_by_side(work, len(rows), BLOCK)
     return found, apart

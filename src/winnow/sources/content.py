@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..core.progress import track
+from .row_groups import forget_groups
 
 __all__ = ["content_keys"]
 
-BYTES = 64 << 20  # read at a time
+BYTES = 16 << 20  # read at a time
 
 
 def content_keys(source: Source) -> NDArray[np.uint64]:
@@ -32,6 +33,7 @@ def content_keys(source: Source) -> NDArray[np.uint64]:
         where = np.arange(start, min(start + step, len(source)))
         digests = b"".join(hashlib.blake2b(row, digest_size=8).digest() for row in _contents(source, where))
         out[where] = np.frombuffer(digests, dtype="<u8")
+    forget_groups()
     return out
 
 

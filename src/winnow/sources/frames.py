@@ -13,6 +13,7 @@ from . import column_layout, tables
 from .arrays import raw_targets
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .column_values import feature_names, holes, vector_widths
+from .packed_texts import packed_texts
 from .raw_table import HeldCells, raw_pieces
 from .splits import without_splits
 from .texts import text_pieces
@@ -77,9 +78,11 @@ def _inputs(
     reader = origin.pop("reader", None)
     spoken = column_layout.text_columns(table.schema, layout, asked, owner)
     if spoken:
-        texts = tables.strings(table, spoken, owner)
         origin["text"] = list(spoken)
-        read: Any = Held(texts) if reader is None else reader("strings", spoken, texts)
+        if reader is None:
+            read: Any = Held(tables.strings(table, spoken, owner))
+        else:
+            read = reader("strings", spoken, packed_texts(table, spoken, owner))
         return text_pieces(read, table.num_rows, owner, None if reader is None else read)
     features = layout.features
     if column_layout.must_be_encoded(table.schema, layout, asked, lambda name: holes(table.column(name))):

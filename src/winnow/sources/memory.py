@@ -52,6 +52,11 @@ class Recent:
                 self._held.popitem(last=False)
         return value
 
+    def keep_only(self, key: object) -> None:
+        """Forget everything but the value under `key`."""
+        with self._lock:
+            self._held = OrderedDict((other, value) for other, value in self._held.items() if other == key)
+
     @property
     def nbytes(self) -> int:
         """Bytes held."""

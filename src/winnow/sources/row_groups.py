@@ -2,8 +2,9 @@
 
 Binary search over the cumulative row counts finds the row group of a position. Each call reads every row group it needs
 once, and the most recently used ones are cached (`KEPT` bytes in all), so that a pass in any order over row groups that
-fit costs one read of the file. A row group larger than half of that is streamed instead of cached: memory stays
-bounded, and each call costs one pass over that row group.
+fit costs one read of the file. If they do not fit, rows that are asked for in their order are those of a pass, which
+does not come back to the row groups behind it, and these are not kept. A row group larger than half of that is streamed
+instead of cached: memory stays bounded, and each call costs one pass over that row group.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = ["Shards", "forget_groups", "opened", "shards_of"]
 KEPT = 256 << 20  # bytes of recently used row groups
 OPEN_FILES = 64
 STREAMED = 8192  # rows at a time
+PASS = 64  # rows in their order by which a pass is known
 _groups = Recent(KEPT)
 _handles = Recent(OPEN_FILES)
 
@@ -88,12 +90,16 @@ class Shards:
         groups = np.searchsorted(self.starts, positions, side="right") - 1
         order = np.argsort(groups, kind="stable")
         needed, first = np.unique(groups[order], return_index=True)
+        passing = _of_a_pass(positions)
         for group, where in zip(needed.tolist(), np.split(order, first[1:]), strict=True):
             local = positions[where] - self.starts[group]
             if self.bytes_of[group] > KEPT // 2:
                 yield from self._streamed(group, local, where)
             else:
-                yield where, _guarded(self._path(group), self._held(group).take, local)
+                held = self._held(group)
+                if passing and held.nbytes * self.bytes_of.size > KEPT:
+                    _groups.keep_only(self._key(group))
+                yield where, _guarded(self._path(group), held.take, local)
 
     def nulls(self, column: str) -> int:
         """The number of missing values of a column, as far as the footers say."""
@@ -128,7 +134,10 @@ class Shards:
                 ),
             )
 
-        return _groups.get((file, index, self.columns), make)
+        return _groups.get(self._key(group), make)
+
+    def _key(self, group: int) -> tuple[object, ...]:
+        return self.files[self.file_of[group]], int(self.index_of[group]), self.columns
 
     def _batches(self, group: int) -> Iterator[pa.Table]:
         import pyarrow as pa
@@ -161,6 +170,13 @@ class Shards:
         file = int(self.file_of[group])
         before = int(self.starts[int(np.searchsorted(self.file_of, file))])
         return f"{self.files[file][0]} row {position - before}"
+
+
+def _of_a_pass(positions: NDArray[np.int64]) -> bool:
+    """Whether rows are asked for one after the other, with few left out."""
+    if positions.size < PASS or positions[-1] - positions[0] >= 2 * positions.size:
+        return False
+    return bool((positions[1:] > positions[:-1]).all())
 
 
 def _guarded(path: str, work: Any, *arguments: Any) -> pa.Table:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from numpy.typing import NDArray
-
 from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from . import tables
@@ -22,6 +20,7 @@ from .column_layout import lay_out
 from .file_encoding import ORIGIN, is_utf8, not_utf8, recoded
 from .frames import from_table
 from .memory import Reloaded, ReloadedCells, stamp_of
+from .packed_texts import ReloadedTexts, packed_texts
 from .splits import choose, shards_of_split, split_named, without_splits
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _source(table: pa.Table, files: list[str], asked: OpenRequest, name: str, or
     where = "\n".join(files)
 
     def reader(form: str, columns: tuple[str, ...], values: Any) -> Reloaded:
-        made = ReloadedCells if form == "cells" else Reloaded
+        made = {"cells": ReloadedCells, "strings": ReloadedTexts}.get(form, Reloaded)
         return made(load_columns, (where, form, columns, asked.encoding), stamps).primed(values)
 
     declared = {} if asked.encoding is None else {ORIGIN: asked.encoding}
@@ -124,7 +123,7 @@ def load_columns(path: str, form: str, columns: tuple[str, ...], encoding: str |
     found = _joined(path.split("\n"), encoding)
     if form == "cells":
         return found.select(columns)
-    made: dict[str, Callable[..., NDArray[Any]]] = {"matrix": tables.matrix, "strings": tables.strings}
+    made: dict[str, Callable[..., Any]] = {"matrix": tables.matrix, "strings": packed_texts}
     return made[form](found, columns, f"source {Path(path).name!r}")
 
 

@@ -22,15 +22,20 @@ from .texts import joined
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["beside", "id_values", "matrix", "raw_values", "strings", "target_pieces", "unique_ids"]
+__all__ = ["beside", "id_values", "matrix", "no_missing_texts", "raw_values", "strings", "target_pieces", "unique_ids"]
 
 
-def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
-    """Return one text per row, those of two columns joined; missing texts raise an error per column."""
+def no_missing_texts(table: pa.Table, columns: Sequence[str], owner: str) -> None:
+    """Raise an error that names a column of text with missing values."""
     for name in columns:
         missing = table.column(name).null_count
         if missing:
             raise DataError(f"column {name!r} of {owner} has {missing} missing texts; fill or drop them.")
+
+
+def strings(table: pa.Table, columns: Sequence[str], owner: str) -> NDArray[np.object_]:
+    """Return one text per row, those of two columns joined; missing texts raise an error per column."""
+    no_missing_texts(table, columns, owner)
     parts = [table.column(name).to_pylist() for name in columns]
     out = np.empty(table.num_rows, dtype=object)
     out[:] = [joined(row) for row in zip(*parts, strict=True)]

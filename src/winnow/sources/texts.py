@@ -105,7 +105,7 @@ def text_pieces(texts: Read, count: int, owner: str, key: Hashable = None) -> di
         read = Held(np.concatenate([token_rows(block, length) for block in _blocks(texts, count)]))
     else:
         read = Remembered(reader, count, (length,), (key, length), "int32")
-    if not read(np.arange(min(count, BLOCK))).any() and not any(map(str.split, texts(np.arange(count)))):
+    if not read(np.arange(min(count, BLOCK))).any() and not any(any(map(str.split, b)) for b in _blocks(texts, count)):
         raise DataError(f"{owner} holds only empty texts.")
     content = TextContent(texts, count)
     return {"read": read, "read_texts": texts, "shape": (length,), "kind": "text", "content": content}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...core import registry
 from ...core.errors import NotDefinedError
 from ...core.scratch_rows import filled_rows
 from ...models.text_transformers import needs_example_gradients
+from ...signals.kept_batches import kept_batches
 from ...signals.observation import Look
 from ...training.feed import Feed
 
@@ -47,10 +48,13 @@ def _made_up(
 )
 def lpntk(look: Look) -> dict[str, NDArray[Any]]:
     """Feature of each example in the labelled pseudo neural tangent kernel of the trained network, projected."""
-    return {"lpntk": tangent_features(look.model, look.feed, look.what.gradient_dim, look.what.seed)}
+    what = look.what
+    return {"lpntk": tangent_features(look.model, look.feed, what.gradient_dim, what.seed, what.recipe.checkpoint)}
 
 
-def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) -> NDArray[np.float32]:
+def tangent_features(
+    model: torch.nn.Module, feed: Feed, dim: int, seed: int, minutes: float = 0.0
+) -> NDArray[np.float32]:
     """Compute projected lpNTK features, n x dim, in canonical order; the network is unchanged afterwards.
 
     Parameters
@@ -63,6 +67,8 @@ def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) ->
         Length after projection.
     seed
         Seed of the projection.
+    minutes
+        Minutes between two times at which rows are kept in a run directory; 0 for none.
     """
     from .kernel import features  # imported here because it loads numba
 
@@ -70,9 +76,15 @@ def tangent_features(model: torch.nn.Module, feed: Feed, dim: int, seed: int) ->
         raise NotDefinedError(f"lpntk needs class labels; source {feed.source.name!r} has none.")
     needs_example_gradients("lpntk", model)
     labels = feed.targets.numpy()
-    parts = (np.arange(first, min(first + CHUNK, len(feed))) for first in range(0, len(feed), CHUNK))
-    made = (features(model, feed.inputs(where), labels[where], project=dim, seed=seed) for where in parts)
-    return filled_rows((rows.astype(np.float32, copy=False) for rows in made), len(feed))
+
+    def batches(start: int) -> Iterator[tuple[NDArray[np.float32]]]:
+        for first in range(start, len(feed), CHUNK):
+            where = np.arange(first, min(first + CHUNK, len(feed)))
+            rows = features(model, feed.inputs(where), labels[where], project=dim, seed=seed)
+            yield (rows.astype(np.float32, copy=False),)
+
+    found = kept_batches(("lpntk", dim, seed), model, feed, batches, CHUNK, minutes)
+    return filled_rows((rows for (rows,) in found), len(feed))
 
 
 def joined_seeds(array: NDArray[Any]) -> NDArray[Any]:
