@@ -49,7 +49,8 @@ def test_conformance(check):
 
 @pytest.mark.parametrize("name", sorted(SELECTORS))
 def test_seed_changes_only_what_is_drawn(name):
-    first, second = (selected(name, size=20, seed=seed).ids.tolist() for seed in (0, 1))
+    # not much smaller: two searches for the best set of few may well find the same
+    first, second = (selected(name, size=24, seed=seed).ids.tolist() for seed in (0, 1))
     assert (first != second) == (name in DRAWS)
     assert (name in DRAWS) != (name in SEEDLESS)
 
