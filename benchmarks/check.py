@@ -46,7 +46,8 @@ from winnow.core import registry
 from winnow.core import run as store
 from winnow.core.errors import WinnowError
 from winnow.models.open_encoders import open_encoder
-from winnow.scores.mislabelled import head_votes, label_evidence
+from winnow.scores.class_opinions import head_votes
+from winnow.scores.mislabelled import label_evidence
 from winnow.scores.ridge_head import ridge_head
 from winnow.signals.observation import Look
 from winnow.sources.holdout import hold_out
@@ -206,7 +207,8 @@ def cleanlab(source: wn.Source, probabilities: NDArray[Any], out: Path, python: 
     given, answer = folder / "given.npz", folder / "answer.npz"
     np.savez(given, labels=source.labels, probabilities=probabilities)
     subprocess.run([python, cleanlab_scores.__file__, given, answer], check=True)
-    return np.load(answer)
+    with np.load(answer) as found:
+        return dict(found)  # the next answer is written over this file
 
 
 def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def cli_page() -> str:
         NOTE,
         "# Command line",
         "Look up any command and option; `winnow COMMAND --help` prints the same text. Every command opens its data, "
-        "calls one function of the library and prints the result. Exit codes: 0 done; 2 invalid input, with one line "
+        "calls one function of the library and prints the result. If stderr is not a terminal, plain lines there say "
+        "what is being done, but not with `--json`. Exit codes: 0 done; 2 invalid input, with one line "
         "on stderr that says what is wrong; 130 stopped by Ctrl-C, after which the same command resumes where it "
         "stopped. Any other code is a bug.",
     ]

@@ -45,6 +45,8 @@ JUDGES: dict[str, tuple[str, ...]] = {
     ),
     "core/files": ("tests/core/test_run.py", "tests/core/test_files.py"),
     "core/run": ("tests/core/test_run.py", "tests/evaluation/test_ledger.py"),
+    "core/run_lock": ("tests/core/test_run.py",),
+    "core/step_record": ("tests/core/test_run.py", "tests/evaluation/test_ledger.py"),
     "evaluation/loss_limit": ("tests/evaluation/test_loss_limit.py", "tests/evaluation/test_tolerance.py"),
     "evaluation/fold_limit": ("tests/evaluation/test_fold_limit.py",),
     "evaluation/rotating_folds": ("tests/evaluation/test_rotating_search.py",),

@@ -21,8 +21,7 @@ from studies.checking.observed import Observed, observed_sets
 from studies.shelf import Shelf
 from winnow.checking.label_issues import flagged_from
 from winnow.core.progress import shown
-from winnow.scores.evidence_slope import evidence_slope
-from winnow.scores.mislabelled import SLOPE, against_label, at_share, label_evidence
+from winnow.scores.mislabelled import at_share, label_evidence
 from winnow.scores.wrong_share import LEAST, MOST, ahead, floor_share, moved_share, sigmoid
 
 __all__ = ["confident_share", "spread_share"]
@@ -81,8 +80,7 @@ def numbers(seen: Observed) -> Cell:
     """Shares by every rule, what a regression may use, and what each border flags, of one set with planted errors."""
     found = label_evidence(seen.signals)
     classes, labels = found.classes, found.labels
-    gaps, against = ahead(classes, labels), against_label(seen.signals, classes)
-    evidence = SLOPE[True] * evidence_slope(against, classes, labels) * against
+    gaps, evidence = ahead(classes, labels), found.against
     counted, spread = confident_share(classes, labels), spread_share(classes, labels)
     best = judging.oracle(judging.observed_numbers(seen.signals, classes), seen.wrong)
     flags = {}

@@ -31,28 +31,26 @@ from studies.shelf import Shelf
 from winnow.checking.flag_trial import supported_from
 from winnow.checking.label_issues import flagged_from
 from winnow.core.progress import shown
-from winnow.scores.evidence_slope import evidence_slope
-from winnow.scores.mislabelled import SLOPE, against_label, at_share, label_evidence
+from winnow.scores.mislabelled import at_share, label_evidence
 
 Floats = NDArray[np.float64]
 Cell = dict[str, Any]
 ROUNDED = 1e-6  # evidence is kept rounded
 SLOPES = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
+USED = 1.0  # the slope in use; the others are factors of it
 
 
 def numbers(seen: Observed) -> Cell:
     """What is reported, of one set with one kind of errors."""
     found = label_evidence(seen.signals)
     best = judging.oracle(judging.observed_numbers(seen.signals, found.classes), seen.wrong)
-    against = against_label(seen.signals, found.classes)
-    own = evidence_slope(against, found.classes, found.labels)
     border = flagged_from(found.probability)
     kept = supported_from(found, seen.signals.ids, border)
     return {
         "share": float(seen.wrong.mean()),
         "estimate": found.share,
         "wrong": seen.wrong.tolist(),
-        "evidence": np.round(own * against, 5).tolist(),
+        "evidence": np.round(found.against, 5).tolist(),
         "border": kept,
         "held_back": kept > border,
         "oracle": judging.f1(seen.wrong, best > 0.5) if seen.wrong.any() else None,
@@ -74,7 +72,7 @@ def report(cells: list[Cell]) -> list[str]:
     return [*lines, f"  wrong in each tenth of probability: {' '.join(f'{one:.2f}' for one in tables[slope])}"]
 
 
-def line(cell: Cell, slope: float = SLOPE[True]) -> str:
+def line(cell: Cell, slope: float = USED) -> str:
     """One set with one kind of errors, with the slope that is in use."""
     wrong, found = np.array(cell["wrong"]), probabilities(cell, slope)
     chosen = found >= cell["border"] - ROUNDED
@@ -97,7 +95,7 @@ def flags(cells: list[Cell]) -> str:
     """How many labels are flagged with the slope in use, their F1 over that of the oracle, and average precisions."""
     flagged, ratios, precisions = [], [], []
     for cell in cells:
-        wrong, found = np.array(cell["wrong"]), probabilities(cell, SLOPE[True])
+        wrong, found = np.array(cell["wrong"]), probabilities(cell, USED)
         chosen = found >= cell["border"] - ROUNDED
         flagged.append(chosen.mean())
         if wrong.any():

@@ -7,7 +7,8 @@
 
 The rules are those of docs/record.md, written down before the first run. Kill it at any moment: the same command goes
 on. A budget is for each data set; what does not fit is listed. `--publish docs/studies` keeps results in
-`studies/record/results` and joins what was kept there before.
+`studies/record/results`, joins what was kept there before, also of single fractions (`--keeps 0.3`), and writes tables
+of the data sets that have all fractions.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from winnow.bench.benchmark import joined
 from winnow.core.progress import shown
 
 from .bridge import bridge_told
-from .publishing import keep, publish, publish_bridge
+from .publishing import finished, keep, publish, publish_bridge
 
 DATA = ("fashion-mnist", "cifar10", "sst2", "satimage")
 SIZES = (2_000, 6_000, 20_000, 60_000)
@@ -69,7 +70,7 @@ def main() -> None:
     print(record.summary())
     publish(record, asked.part, out)
     if asked.publish is not None:
-        publish(keep(out, asked.part), asked.part, asked.publish)
+        publish(finished(keep(out, asked.part), KEEPS), asked.part, asked.publish)
 
 
 def run(

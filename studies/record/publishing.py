@@ -6,8 +6,10 @@ import datetime
 import math
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,21 +22,61 @@ from winnow.report.method_pairs import MethodPair, method_pairs
 
 from .sizes import grid_told
 
-__all__ = ["RESULTS", "keep", "publish", "publish_bridge", "told"]
+__all__ = ["RESULTS", "finished", "keep", "publish", "publish_bridge", "told"]
 
 RESULTS = Path(__file__).parent / "results"  # the published record, one folder per data set
 
 
 def keep(out: Path, part: str, results: Path = RESULTS) -> wn.BenchRecord:
-    """Copy the records below `out` to those that were published before, and return all of them as one.
+    """Add the records below `out` to those that were kept before, and return all of them as one.
 
-    A data set that was published before is replaced. So a record can be made data set by data set, by several people.
+    So a record can be made data set by data set and fraction by fraction, by several people. A fraction that was kept
+    before is replaced; under another protocol, the whole data set is.
     """
     for found in sorted(out.glob("*/record/bench.json")):
         there = results / part / found.parent.parent.name / "record"
-        shutil.rmtree(there, ignore_errors=True)
-        shutil.copytree(found.parent, there)
+        made = wn.BenchRecord.load(found.parent)
+        if there.exists():
+            made = with_other_fractions(made, wn.BenchRecord.load(there))
+            shutil.rmtree(there)
+        made.save(there)
     return joined(results / part)
+
+
+def with_other_fractions(new: wn.BenchRecord, old: wn.BenchRecord) -> wn.BenchRecord:
+    """The new record of a data set with the fractions of an old one that it lacks, if they share a protocol."""
+    (name,) = new.data
+    if rules(new.protocol[name]) != rules(old.protocol.get(name, {})):
+        return new
+    known = {cell.keep for cell in new.cells}
+    cells = (*new.cells, *(cell for cell in old.cells if cell.keep not in known))
+    outcomes = (*new.outcomes, *(row for row in old.outcomes if row.keep not in known))
+    left_out = {(row.method, row.why): row for row in (*old.left_out, *new.left_out)}
+    keeps = sorted({cell.keep for cell in cells if cell.keep < 1}, reverse=True)
+    return replace(
+        new,
+        cells=cells,
+        outcomes=outcomes,
+        left_out=tuple(left_out.values()),
+        protocol={name: {**new.protocol[name], "keeps": keeps}},
+    )
+
+
+def rules(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same for fractions to stand in one table."""
+    return {name: value for name, value in protocol.items() if name not in ("keeps", "budget", "engine")}
+
+
+def finished(record: wn.BenchRecord, keeps: Sequence[float]) -> wn.BenchRecord:
+    """The data sets that have all these fractions: nothing else is published."""
+    names = {name for name in record.data if {(name, keep) for keep in keeps} <= set(record.columns)}
+    return wn.BenchRecord(
+        cells=tuple(cell for cell in record.cells if cell.data in names),
+        outcomes=tuple(row for row in record.outcomes if row.data in names),
+        left_out=tuple(row for row in record.left_out if row.data in names),
+        protocol={name: value for name, value in record.protocol.items() if name in names},
+        provenance={name: value for name, value in record.provenance.items() if name in names},
+    )
 
 
 def publish(record: wn.BenchRecord, part: str, folder: Path) -> None:

@@ -16,12 +16,12 @@ import winnow as wn
 from winnow.core.progress import shown
 
 from .cells import KEEPS, run_setting
-from .data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS
+from .data import CONFIRMATION, DEVELOPMENT, FRESH, IMBALANCED, SETTINGS
 from .publishing import RECORD, publish
 
 
 def options() -> argparse.Namespace:
-    names = [*DEVELOPMENT, *CONFIRMATION, *FRESH]
+    names = [*DEVELOPMENT, *CONFIRMATION, *FRESH, *IMBALANCED]
     parser = argparse.ArgumentParser(prog="python -m studies.winning", description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True, help="run directory")
     parser.add_argument("--data", nargs="+", choices=names, default=names, help="data sets; all if not given")

@@ -18,7 +18,7 @@ from winnow.artefacts.intervals import holm
 
 from ..parts import COLOURS, FULL, INK, RANDOM, WIDTH
 from .cells import ARMS, MATCH, Cell, Ends
-from .data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS
+from .data import CONFIRMATION, DEVELOPMENT, FRESH, IMBALANCED, SETTINGS
 
 __all__ = ["RECORD", "publish", "published", "summary", "table"]
 
@@ -43,7 +43,7 @@ def publish(new: Sequence[Cell], folder: Path, record: Path | None = None) -> No
     for place in (folder, record):
         place.mkdir(parents=True, exist_ok=True)
     joined = {(cell.data, cell.keep): cell for cell in (*published(record), *new)}
-    order = [*DEVELOPMENT, *CONFIRMATION, *FRESH]
+    order = [*DEVELOPMENT, *CONFIRMATION, *FRESH, *IMBALANCED]
     cells = sorted(joined.values(), key=lambda cell: (order.index(cell.data), -cell.keep))
     (record / CELLS).write_text(json.dumps([asdict(cell) for cell in cells], indent=1) + "\n")
     (folder / "winning-table.md").write_text("\n".join([*table(cells), "", *summary(cells), ""]))
@@ -105,6 +105,7 @@ def summary(cells: Sequence[Cell]) -> list[str]:
         "development": [cell for cell in cells if cell.data in DEVELOPMENT],
         "confirmation": [cell for cell in cells if cell.data in CONFIRMATION],
         "fresh": [cell for cell in cells if cell.data in FRESH],
+        "imbalanced": [cell for cell in cells if cell.data in IMBALANCED],
     }
     lines = []
     for name, group in groups.items():

@@ -208,7 +208,7 @@ def real(name: str, trials: int, known: dict[str, Any] | None = None) -> dict[st
 def table(results: Sequence[dict[str, Any]]) -> str:
     """The results as Markdown; the simulated ones have both searches."""
     lines = [
-        "| setting | tolerance | examples | would do | could be shown | certified by a held-out fifth "
+        "| setting | tolerance | examples | needed | could be shown | certified by a held-out fifth "
         "| by rotating folds | ratio | promise kept, % | everything kept | cost, full trainings |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]

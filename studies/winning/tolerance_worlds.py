@@ -78,7 +78,7 @@ class Setting:
 
     @property
     def smallest(self) -> float:
-        """The smallest fraction that would do, at least that where the search ends."""
+        """The smallest fraction that is needed, at least that where the search ends."""
         if self.step is not None:
             return self.step
         return max(0.05, float((1 + self.tolerance / self.a) ** (-1 / self.b)))

@@ -207,6 +207,9 @@ def test_a_study_survives_saving_and_prints(tmp_path: Path) -> None:
     assert short["el2n@0.5"]["against random"] == "+5.0 ± 0.0"
     assert short["full"]["against full"] == ""
     assert back.table().markdown().count("\n") == 4
+    assert str(back.table()) == repr(back.table()) == str(back.summary())
+    assert back.table()._repr_html_() == back.summary()._repr_html_()
+    assert set(back.summary()[0]) != set(back.table()[0]) >= {"fraction", "low", "high"}
 
 
 def test_a_study_pairs_by_seed() -> None:

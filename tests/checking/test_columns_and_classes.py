@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from tests.checking.small import named, table
 from tests.oracles import checking as oracle
 from winnow.checking.class_findings import class_findings
 from winnow.checking.columns import _apart, columns, drift
-from winnow.core.errors import InputError
+from winnow.core.errors import DataError, InputError
 
 
 def labelled(n: int = 900, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +47,7 @@ def test_constant_columns_and_row_numbers() -> None:
     assert set(found) == {"x2", "x6"}
     assert "every row" in found["x2"]
     assert "numbers the rows" in found["x6"]
-    assert [one.subject for one in columns(named(x))] == ["x2", "x6"]  # labels are not needed
+    assert [one.subject for one in columns(named(x))] == ["x6", "x2"]  # labels are not needed
 
 
 def test_order_plays_no_part() -> None:
@@ -103,3 +105,28 @@ def test_classes_too_small_to_learn() -> None:
     assert "0% are recognised" in found["c"]
     with pytest.raises(InputError, match="must have 4 columns"):
         class_findings(labels, np.ones((1034, 3)), ("a", "b", "c", "d"))
+
+
+def test_the_summary_says_what_is_wrong_with_each_column_most_serious_first(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    lines = ["city,spend,key,fixed,label"]
+    for place in range(120):
+        city = "" if place % 10 == 0 else ("Ulm", "Bonn", "Trier")[draw.integers(3)]
+        lines.append(f"{city},{draw.normal():.4f},k{place:03d},same,{'xy'[place % 2]}")
+    file = tmp_path / "sales.csv"
+    file.write_text("\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match="different string in every row"):
+        found = wn.check(file, labels="label", kinds="column")
+    summary = found.summary().splitlines()
+    at = summary.index("  3 findings about columns")
+    assert [line.split(":")[0] for line in summary[at + 1 : at + 4]] == ["    key", "    fixed", "    city"]
+    assert "a different value in every row" in summary[at + 1]
+    assert "every row that has a value has the same" in summary[at + 2]
+    assert "12 of 120 values are missing" in summary[at + 3]
+    assert found.of("column")["subject"].tolist() == ["key", "fixed", "city"]
+
+
+def test_equal_rows_are_refused_in_one_sentence() -> None:
+    equal = named(np.ones((200, 3), dtype=np.float32), np.arange(200) % 2)
+    with pytest.raises(DataError, match=r"all 200 examples of 'arrays' are equal, so nothing tells"):
+        wn.check(equal)

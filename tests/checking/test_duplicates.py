@@ -182,3 +182,12 @@ def test_a_table_in_a_file_is_standardised_piece_by_piece(tmp_path, monkeypatch)
 def test_what_agrees_by_chance_is_counted() -> None:
     rows = np.repeat([[0.0, 0.0], [1.0, 1.0]], 50, axis=0).astype(np.float32)
     assert np.allclose(chance_agreements(rows, np.array([[0, 1]])), 100 * 0.25)
+
+
+@pytest.mark.parametrize(("alike", "near"), [(0.87, 0), (0.96, 1)])
+def test_pictures_that_differ_are_not_near_because_all_others_differ_more(alike: float, near: int) -> None:
+    draw = np.random.default_rng(0)
+    plain = draw.normal(size=(40, 1, 32, 32))
+    plain[1] = alike * plain[0] + np.sqrt(1 - alike**2) * plain[1]
+    source = named(np.clip(128 + 30 * plain, 0, 255).astype(np.uint8))
+    assert len(duplicates(source)) == near

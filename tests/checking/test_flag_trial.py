@@ -33,7 +33,7 @@ def evidence(share: float) -> tuple[LabelEvidence, Source, np.ndarray]:
     sure = np.where(doubted, 0.6, 0.01) + 0.05 * np.random.default_rng(6).random(N)
     source = wn.open((points, given), ids=[f"e{place:03d}" for place in range(N)])
     head = ridge_head(points, source.ids, np.eye(2)[given])
-    return LabelEvidence(sure, np.eye(2)[truth], float(sure.mean()), True, given, None, head), source, doubted
+    return LabelEvidence(sure, np.eye(2)[truth], float(sure.mean()), sure, True, given, None, head), source, doubted
 
 
 def test_labels_are_not_flagged_if_training_without_them_gets_worse() -> None:
@@ -57,6 +57,6 @@ def test_errors_that_the_fit_learned_stay_flagged_though_it_predicts_them_in_hel
     head = ridge_head(points, ids, np.eye(4)[given])
     gain, error = cleaning_gain(head, ids, np.eye(4)[given], wrong)
     assert gain < -1.64 * error  # it would be held back if any certain loss counted
-    found = LabelEvidence(sure, np.eye(4)[truth], float(sure.mean()), True, given, None, head)
+    found = LabelEvidence(sure, np.eye(4)[truth], float(sure.mean()), sure, True, given, None, head)
     assert supported_from(found, ids, 0.5) == 0.5
     assert gain > -0.2 * wrong.mean()

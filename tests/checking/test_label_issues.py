@@ -9,7 +9,17 @@ import pytest
 
 import winnow as wn
 from winnow.artefacts import Signals, Source
-from winnow.checking.label_issues import LEAST_FLAGGED, flagged_from, label_issues, target_issues, with_marks
+from winnow.checking.label_issues import (
+    LEAST_FLAGGED,
+    UNJUDGED,
+    flagged_from,
+    label_issues,
+    target_issues,
+    with_marks,
+)
+from winnow.checking.label_words import Judged, label_words
+from winnow.report.check_page import render_check
+from winnow.scores.mislabelled import label_evidence
 
 N = 120
 
@@ -165,3 +175,71 @@ def test_targets_all_predicted_exactly_are_fine() -> None:
     exact = np.asarray(source.labels, dtype=np.float32)[None, :, None]
     found = target_issues(source, replace(signals, arrays={"oof": exact}))
     assert not found.ranking["flagged"].any()
+
+
+def with_labels(source: Source, signals: Signals, given: np.ndarray) -> tuple[Source, Signals]:
+    """The same with other class numbers."""
+    made = wn.open((source.read(np.arange(N)), given), ids=list(source.ids))
+    return made, replace(signals, labels=made.labels, classes=made.classes)
+
+
+def test_a_class_that_is_too_small_to_judge_is_not_flagged_but_ranked(source, signals) -> None:
+    given = np.where(np.arange(N) % 3 == 2, (np.arange(N) // 3) % 2, np.arange(N) % 3)
+    given[[50, 53]] = 2  # the only two of their class, and no network knows it
+    rare = np.flatnonzero(given == 2).tolist()
+    assert rare == [50, 53]
+    oof = signals.array("oof").copy()
+    oof[0, rare] = [0.98, 0.01, 0.01]
+    small, seen = with_labels(source, replace(signals, arrays={**signals.arrays, "oof": oof}), given)
+    found = label_issues(small, seen)
+    assert (found.ranking["probability"][rare] > 0.5).all()
+    assert not found.ranking["flagged"][rare].any()
+    assert not {one.id for one in found.findings} & set(small.ids[rare].tolist())
+    words = "not judged: 2 has 2 examples, too few to tell whether a label is wrong"
+    assert found.ranking["evidence"][rare].tolist() == [words, words]
+    marked = label_issues(small, seen, {small.ids[50]: "confirmed"}, {53: 0.9}).ranking["flagged"]
+    assert (marked[50], marked[53]) == (True, False)
+
+
+def test_the_evidence_does_not_contradict_the_verdict(source, signals) -> None:
+    margins = np.full((1, 2, N), 3.0, dtype=np.float32)
+    margins[..., :10], margins[..., 60] = -2.0, -60.0  # 60 is predicted right by the others, but learned by none
+    seen = replace(signals, arrays={**signals.arrays, "margins": margins})
+    row = label_issues(source, seen, {source.ids[61].item(): "confirmed"}, {62: 0.9}).ranking
+    for place, why in (
+        (61, "confirmed by a person"),
+        (62, "most of its near-duplicates have another label"),
+    ):
+        assert row["flagged"][place]
+        assert row["evidence"][place].startswith(f"{why}, though networks that were not trained on it give ")
+    judged = Judged(label_evidence(seen), np.arange(N) == 60, True, *np.zeros((2, N), dtype=bool), np.full(N, ""))
+    late = label_words(judged, seen, np.array(source.classes))[60]
+    assert late.startswith("networks that were trained on it learned the label late or never, though networks")
+    assert all(words.startswith("networks that were not trained on it give") for words in row["evidence"][:10])
+
+
+def test_networks_that_know_nothing_judge_nothing(source, signals) -> None:
+    draw = np.random.default_rng(5)
+    noise = np.stack([0.5 + 0.1 * draw.random(N), np.full(N, 0.45)], axis=1)
+    noise /= noise.sum(axis=1, keepdims=True)
+    said = dict.fromkeys(("oof", "predictions"), noise[None].astype(np.float32))
+    seen = replace(signals, arrays={**signals.arrays, **said}, labels=np.arange(N) % 2, classes=("0", "1"))
+    blind, seen = with_labels(source, seen, draw.integers(2, size=N))
+    found = label_issues(blind, seen, {blind.ids[3].item(): "confirmed"}, {7: 0.9})
+    assert (found.noise_rate, found.confusion, found.findings) == (None, None, [])
+    assert np.flatnonzero(found.ranking["flagged"]).tolist() == [3, 7]  # a person and near-duplicates need no network
+    assert found.ranking["evidence"][7] == "most of its near-duplicates have another label"
+    assert "no better than always naming the largest class" in found.unjudged
+    assert "no better than always naming the largest class" in found.ranking["evidence"][0]
+    assert len(set(found.ranking["probability"].tolist())) > 50
+
+
+def test_a_summary_says_that_labels_cannot_be_judged(tmp_path) -> None:
+    ranking = {"id": ["a", "b"], "probability": [0.2, 0.1]}
+    found = wn.Issues.of_findings(
+        [], ranking=ranking, source="toy", task="classification", classes=("x", "y"), unjudged=UNJUDGED
+    )
+    saved = wn.Issues.load(found.save(tmp_path / "issues.parquet"))
+    assert saved.unjudged == UNJUDGED
+    assert saved.summary().splitlines()[1:3] == [UNJUDGED, "No other issue was found."]
+    assert UNJUDGED in render_check(saved)

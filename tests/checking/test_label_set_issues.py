@@ -9,6 +9,7 @@ import numpy as np
 
 import winnow as wn
 from tests.label_sets import ALONE, NAMES, digits
+from winnow.checking.label_set_issues import label_set_issues
 
 RECIPE = wn.Recipe(epochs=8)
 
@@ -65,3 +66,20 @@ def test_the_score_is_the_probability_that_any_label_is_wrong():
     values = wn.score("mislabelled", signals).values
     bad = wrong.any(axis=1)
     assert values[bad].mean() > 2 * values[~bad].mean()
+
+
+def test_a_label_that_too_few_examples_have_is_not_judged():
+    n = 80
+    draw = np.random.default_rng(0)
+    given = np.stack([np.arange(n) % 2, np.arange(n) < 3], axis=1).astype(np.uint8)
+    chances = np.clip(np.stack([given[:, 0], np.zeros(n)], axis=1) + 0.05 * draw.normal(size=(n, 2)), 0.01, 0.99)
+    chances[40, 0] = 1 - chances[40, 0]  # wrong, and of a label that half of all have
+    source = wn.open((draw.normal(size=(n, 3)).astype(np.float32), np.arange(n) % 2)).with_labels(
+        given, "multilabel", ("even", "rare")
+    )
+    arrays = {name: chances[None].astype(np.float32) for name in ("oof", "predictions")}
+    seen = wn.Signals(source.ids, arrays, "multilabel", given, source.classes)
+    row = label_set_issues(source, seen).ranking
+    assert np.flatnonzero(row["flagged"]).tolist() == [40]
+    assert (row["probability"][:3] > 0.2).all()
+    assert row["evidence"][0] == "not judged: rare has 3 examples, too few to tell whether a label is wrong"

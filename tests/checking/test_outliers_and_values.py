@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
+import winnow as wn
 from tests.checking.small import images, named, table
 from tests.oracles import checking as oracle
 from winnow.checking.outliers import far_out, outliers, tail_probability
 from winnow.checking.values import values
+from winnow.core.errors import DataError
+from winnow.engines import Local
 
 
 def test_how_far_out_agrees_with_its_slow_twin() -> None:
@@ -119,3 +125,42 @@ def test_infinite_values_and_empty_rows() -> None:
     assert "every column is 0" in found["e00009"].evidence
     assert values(named(np.ones((50, 6), dtype=np.float32))) == []
     assert values(named(images(30))) == []
+
+
+@pytest.fixture(scope="module")
+def broken_folder(tmp_path_factory) -> Path:
+    """Two classes of 12 images; one file is empty, one truncated."""
+    root = tmp_path_factory.mktemp("folder") / "train"
+    for place, one in enumerate(images(24)):
+        file = root / ("cat", "dog")[place % 2] / f"{place:02d}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(one[0]).save(file)
+    (root / "cat" / "04.png").write_bytes(b"")
+    (root / "dog" / "07.png").write_bytes((root / "dog" / "07.png").read_bytes()[:120])
+    return root.parent
+
+
+def test_unreadable_images_of_a_folder_are_findings_and_left_out(broken_folder: Path, tmp_path: Path) -> None:
+    short: dict[str, Any] = {"recipe": wn.Recipe(epochs=1), "folds": 2, "engine": Local(workers=1)}
+    with pytest.warns(UserWarning, match="2 of 24 images"):
+        found = wn.check(broken_folder, model="mlp", out=tmp_path, **short)
+    broken = {"train/cat/04.png", "train/dog/07.png"}
+    value = found.of("value")
+    assert set(value["id"].tolist()) == broken
+    assert value["flagged"].all()
+    assert "cannot be read" in value["evidence"][0]
+    assert found.examples == 24
+    assert not broken & set(found.clean().ids.tolist())
+    assert "train/cat/04.png" in (tmp_path / "check.html").read_text()
+    assert wn.Issues.load(tmp_path / "issues.parquet").counts()["value"] == 2
+
+
+def test_without_labels_unreadable_images_rank_first(broken_folder: Path) -> None:
+    with pytest.warns(UserWarning, match="2 of 24 images"):
+        found = wn.check(broken_folder, task="unlabelled")
+    assert set(found.of("example")["id"][:2].tolist()) == {"train/cat/04.png", "train/dog/07.png"}
+
+
+def test_unreadable_images_may_still_be_refused(broken_folder: Path) -> None:
+    with pytest.raises(DataError, match=r"cat/04\.png cannot be read.*--unreadable skip"):
+        wn.check(broken_folder, unreadable="refuse")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from winnow.cli import _run
+from winnow.core import progress
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1"}
 COMMAND = Path(sys.executable).with_name("winnow")
@@ -36,8 +37,9 @@ class Said:
 
 
 @pytest.fixture
-def winnow(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    """The command line in this process."""
+def winnow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+    """The command line in this process, without progress, which depends on how busy the machine is."""
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
 
     def run(*arguments: object) -> Said:
         capsys.readouterr()

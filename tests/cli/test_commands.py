@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -253,6 +257,34 @@ def test_ctrl_c_is_said_in_one_line(winnow: Winnow, monkeypatch: pytest.MonkeyPa
     assert said.err == "winnow: stopped; finished steps are kept; run the same command again to resume.\n"
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_threads_that_a_stop_breaks_off_say_nothing(
+    how: signal.Signals, winnow: Winnow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off() -> None:
+        raise KeyError(12)  # as joblib's, when the work it hands out is taken away
+
+    def stopped(*_: object, **__: object) -> None:
+        try:
+            os.kill(os.getpid(), how)
+            time.sleep(10)
+        finally:
+            thread = threading.Thread(target=broken_off)
+            thread.start()
+            thread.join()
+
+    monkeypatch.setattr("winnow.core.registry.listing", stopped)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        said = winnow("methods")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert said == Said(130, "", "winnow: stopped; finished steps are kept; run the same command again to resume.\n")
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [("score el2n nowhere", "nowhere is not a winnow run"), ("report nowhere", "nowhere is not a winnow run")],
@@ -363,3 +395,22 @@ def test_a_bound_finds_the_size(winnow: Winnow, tmp_path: Path) -> None:
     said = winnow("select", "rank", run, "--epsilon", 0.3)
     assert (said.code, said.out) == (2, "")
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("prune digits --keep 50%", "unable to parse string as a number; it takes: Fraction to keep, in (0, 1]."),
+        ("prune digits --nonsense 1", "; winnow prune --help lists the options."),
+        ("prune digits --limit 200 --keep 0.001", "--keep must keep at least 2 examples to train on; 0.001 of the"),
+    ],
+)
+def test_a_wrong_option_gets_one_sentence_and_leaves_no_run(
+    typed: str, words: str, winnow: Winnow, tmp_path: Path
+) -> None:
+    said = winnow(*typed.split(), "--out", tmp_path / "run")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("winnow: ")
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

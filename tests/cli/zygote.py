@@ -26,6 +26,9 @@ def warm_up() -> None:
     import winnow.report.sections
     import winnow.scores
     import winnow.selectors  # noqa: F401
+    from winnow.core import progress
+
+    progress.PATIENCE = 1e9  # what is said of progress depends on how busy the machine is
 
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1).zero_grad()
 

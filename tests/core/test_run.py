@@ -332,3 +332,30 @@ def test_fingerprints_tell_boundaries_apart() -> None:
     assert fingerprint("ab", "c") != fingerprint("a", "bc")
     assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     assert fingerprint(b"x") == fingerprint(b"x")
+
+
+def test_a_command_that_is_refused_before_it_writes_leaves_no_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError), Run(tmp_path / "new", {"command": "x"}):
+        raise InputError("refused")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InputError), Run(tmp_path / "mine", {"command": "x"}):
+        raise InputError("refused")
+    assert list((tmp_path / "mine").iterdir()) == []
+    with pytest.raises(KeyboardInterrupt), Run(tmp_path / "stopped", {"command": "x"}):
+        raise KeyboardInterrupt
+    assert (tmp_path / "stopped" / "run.json").exists()
+    begun = Run(tmp_path / "begun", {"command": "x"})
+    with pytest.raises(InputError), begun:
+        _write_and_refuse(tmp_path / "begun" / "result")
+    assert (tmp_path / "begun" / "run.json").exists()
+    with Run(tmp_path / "stopped", {"command": "x"}):
+        pass
+    with pytest.raises(InputError), Run(tmp_path / "stopped", {"command": "x"}):
+        raise InputError("refused")
+    assert (tmp_path / "stopped" / "run.json").exists()  # that of an earlier command
+
+
+def _write_and_refuse(path: Path) -> None:
+    path.write_text("work")
+    raise InputError("refused later")

@@ -112,7 +112,30 @@ def test_a_bar_is_drawn_only_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch)
     assert "counting" in work(monkeypatch, Terminal(), enabled=True, patience=0.01)
     assert work(monkeypatch, Terminal(), enabled=True, patience=60) == ""
     assert work(monkeypatch, Terminal(), enabled=False, patience=0.01) == ""
-    assert work(monkeypatch, io.StringIO(), enabled=True, patience=0.01) == ""
+
+
+def test_off_a_terminal_work_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(enabled: bool = True, lines: bool = True, patience: float = 0.0, every: float = 60.0) -> list[str]:
+        stream = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "PATIENCE", patience)
+        monkeypatch.setattr(progress, "EVERY", every)
+        with progress.shown(enabled, lines=lines), progress.task("counting", 3) as advance:
+            assert list(progress.track(range(2), "inside")) == [0, 1]
+            advance(2)
+            time.sleep(0.4)
+        assert list(progress.track(range(3), "after")) == [0, 1, 2]
+        assert stream.getvalue().replace("\n", "").isprintable()
+        return stream.getvalue().splitlines()
+
+    assert said() == ["winnow: counting (0 of 3)"]
+    assert said(enabled=False) == said(lines=False) == []
+    assert said(patience=60) == []  # short work is not announced
+    assert said(patience=0.2) == ["winnow: counting (2 of 3)"]
+    first, *more = said(every=0.15)
+    assert first == "winnow: counting (0 of 3)"
+    assert len(more) == 2
+    assert all(line.startswith("winnow: counting (2 of 3, after ") for line in more)
 
 
 def test_a_long_list_of_known_names_is_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,30 @@ def test_soft_targets_of_a_subset_are_used_and_the_free_ones_get_its_weight(monk
     assert weights == [None, None, None, 0.25, 0.25, 0.25]
     assert study.arm("mine").baseline == "soft random@0.5"
     assert set(study.verdict("mine").against) == {*names} - {"full", "mine"}
+
+
+FROM_OBSERVATION = replace(SOFT, provenance={"step": "soft_targets"})
+TOLD, OTHER = replace(FROM_OBSERVATION, prior_seconds=0.9), replace(SOFT, prior_seconds=0.9)
+
+
+@pytest.mark.parametrize(
+    ("soft", "costs", "random", "mine"),
+    [
+        (FROM_OBSERVATION, {"observe": 0.7, "select": 0.1}, {"observe": 0.7}, {"observe": 0.7, "select": 0.1}),
+        (TOLD, {"select": 0.1}, {"observe": 0.9}, {"observe": 0.9, "select": 0.1}),
+        (FROM_OBSERVATION, {"select": 0.1}, {}, {}),  # an observation of which nobody says what it took
+        (OTHER, {"observe": 0.7}, {"pretrain": 0.9}, {"observe": 0.7, "pretrain": 0.9}),
+    ],
+    ids=["as the subset paid", "as the targets say", "unknown", "another model"],
+)
+def test_what_made_the_soft_targets_is_charged_to_every_arm_that_uses_them_once(
+    soft: SoftLabels, costs: dict[str, float], random: dict[str, float], mine: dict[str, float]
+) -> None:
+    study = study_of({"mine": HALF}, soft=soft, costs={"mine": costs}, seeds=1)
+    for name, wanted in (("soft random@0.5", random), ("soft mine", mine), ("soft everything@0.5", random)):
+        assert {stage: seconds for stage, seconds in study.arm(name).selection.items() if seconds} == wanted
+    row = {row["arm"]: row for row in ledger(study)}["soft random@0.5"]
+    assert row["selection_s"] == pytest.approx(sum(random.values()) if random else math.nan, nan_ok=True)
 
 
 def test_marks_average_to_the_metric_in_both_tasks() -> None:

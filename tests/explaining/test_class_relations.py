@@ -11,12 +11,13 @@ import torch
 
 import winnow as wn
 from winnow.artefacts.explanation import DatasetExplanation, Explanation
+from winnow.artefacts.finding import FEWEST_JUDGED
 from winnow.core.errors import InputError, StoreError
 from winnow.engines import Local
 from winnow.explaining import class_relations as relating
 from winnow.explaining import trained_once
 from winnow.explaining.class_relations import Examples, drawn_by_class, relate, relate_run
-from winnow.explaining.doubted_labels import FEWEST, DoubtedLabels, witness
+from winnow.explaining.doubted_labels import DoubtedLabels, witness
 from winnow.methods.lpntk import FeatureRows, neighbours, relations
 from winnow.pruning.proof import prune_with_proof
 from winnow.report.pictures import make_gallery
@@ -122,7 +123,7 @@ def test_doubts_follow_the_training_and_spare_small_classes() -> None:
     assert doubts is not None
     np.testing.assert_allclose(doubts.probability[2:], wn.score("mislabelled", signals).take(wrong.ids[2:]).values)
     assert np.isnan(doubts.probability[:2]).all()
-    assert FEWEST > 2
+    assert FEWEST_JUDGED > 2
     assert 3 in doubts.wrong
     assert doubts.likely[3] == source.labels[3]
     assert doubts.rank(int(doubts.wrong[0])) == 1

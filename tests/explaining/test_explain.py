@@ -83,6 +83,23 @@ def test_a_flipped_label_looks_wrong_and_few_others_do() -> None:
     assert not any(one.looks_wrong for one in clean)
 
 
+def test_where_no_example_of_another_class_is_related_there_is_no_witness() -> None:
+    source = wn.open("digits", limit=600)
+    labels = np.asarray(source.labels) % 4  # one input under two of four labels has a cosine of 0 in a linear model
+    moved = np.flatnonzero(np.asarray(source.labels) == 0)[:3]
+    labels[moved] = 2
+    wrong = source.with_labels(labels, "classification", tuple("abcd"))
+    how = {"model": "linear", "recipe": wn.Recipe(epochs=10)}
+    found = [explain(wrong, source.ids[i], **how) for i in moved]
+    doubted = [one for one in found if one.looks_wrong]
+    assert doubted
+    assert {one.witness for one in found} == {None}
+    assert str(doubted[0]).splitlines()[-1].endswith(f"Suggested class, as a hint: {doubted[0].suggested}.")
+    whole = explain(wrong, **how)
+    assert {one.witness for one in whole.errors} == {None}
+    assert "  none  " in str(whole)
+
+
 def test_projected_features_say_nearly_the_same(
     digits: wn.Source, first: Explanation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

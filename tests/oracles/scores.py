@@ -13,8 +13,9 @@ import numpy as np
 from tests.oracles import influence
 from tests.oracles import mislabelled as labels_twin
 from tests.oracles.draws import uniform
+from winnow.scores.class_opinions import class_opinions
 from winnow.scores.evidence_slope import evidence_slope
-from winnow.scores.mislabelled import SLOPE, WEIGHT, class_probabilities
+from winnow.scores.mislabelled import POWER, WEIGHTS
 from winnow.scores.wrong_share import LEAST, TRAINED, wrong_share
 from winnow.signals.clusters import STARTS, starting_rows, unit_rows
 
@@ -335,16 +336,32 @@ def in_deviations(values):
 
 def mislabelled(signals):
     """From the joined class probabilities and the share out of fold, which have twins in `oracles.mislabelled`."""
-    classes = class_probabilities(signals)
-    n, labels = len(signals), [int(one) for one in signals.labels]
-    ahead = []
-    for i in range(n):
-        best = max(float(classes[i][k]) for k in range(len(classes[i])) if k != labels[i])
-        odds = math.log(max(best, 1e-6)) - math.log(max(float(classes[i][labels[i]]), 1e-6))
-        ahead.append(min(6.0, max(-6.0, odds)))
+    said = class_opinions(signals)
+    classes, labels = said.classes, [int(one) for one in signals.labels]
+
+    def ahead(chances):
+        found = []
+        for i in range(len(signals)):
+            best = max(float(chances[i][k]) for k in range(len(chances[i])) if k != labels[i])
+            odds = math.log(max(best, 1e-6)) - math.log(max(float(chances[i][labels[i]]), 1e-6))
+            found.append(min(6.0, max(-6.0, odds)))
+        return in_deviations(found)
+
     hardness = [min(3.0, max(-3.0, value)) for value in in_deviations(aum(signals))]
     blind = "oof" in signals
-    evidence = [WEIGHT[blind] * a + b for a, b in zip(in_deviations(ahead), in_deviations(hardness), strict=True)]
+    alone = [0.0] * len(labels) if said.rows is None else ahead(said.rows)
+    weights = WEIGHTS["oof" if blind else "training"]
+    if said.rows is not None:
+        largest = max(labels.count(one) for one in labels) / len(labels)
+        better = [
+            mean([float(int(np.argmax(row)) == one) for row, one in zip(chances, labels, strict=True)]) - largest
+            for chances in (said.rows, classes)
+        ]
+        part = min(1.0, max(0.0, better[0]) / max(better[1], 1e-9)) ** POWER
+        weights = [part * a + (1 - part) * b for a, b in zip(WEIGHTS["embeddings"], weights, strict=True)]
+    *weights, slope = weights
+    parts = zip(ahead(classes), alone, in_deviations(hardness), strict=True)
+    evidence = [sum(weight * one for weight, one in zip(weights, each, strict=True)) for each in parts]
     first, *weights = TRAINED
     odds = first + sum(w * v for w, v in zip(weights, labels_twin.numbers(classes, labels), strict=True))
     share = min(0.9, max(LEAST[blind], 1.02 / (1 + math.exp(-odds)) - 0.01))
@@ -354,7 +371,7 @@ def mislabelled(signals):
         evidence = [own * one for one in evidence]
 
     def at(c):
-        return [1 / (1 + math.exp(-(SLOPE[blind] * value + c))) for value in evidence]
+        return [1 / (1 + math.exp(-(slope * value + c))) for value in evidence]
 
     low, high = -60.0, 60.0
     while high - low > 1e-12:

@@ -87,6 +87,14 @@ def test_selection_is_part_of_the_cost(proved: tuple[Path, Proof]) -> None:
     assert set(costs) == {"plan", "observe", "score", "select", "veto", "search"}
 
 
+def test_random_with_soft_targets_pays_for_the_observation_that_made_them(proved: tuple[Path, Proof]) -> None:
+    study = proved[1].study
+    assert study is not None
+    row = {row["arm"]: row for row in ledger(study)}
+    assert row["soft random@0.5"]["observe_s"] == row["medoids@0.5"]["observe_s"] > 0
+    assert row["soft random@0.5"]["selection_s"] < row["medoids@0.5"]["selection_s"]
+
+
 def test_the_trainings_of_the_veto_are_part_of_the_cost(tmp_path: Path) -> None:
     run = tmp_path / "run"
     found = proof(rows(130), method="auto", veto=1, seeds=1, proof_seeds=1, out=run)

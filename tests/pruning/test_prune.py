@@ -288,3 +288,16 @@ def test_parameters_that_cannot_work_are_refused_before_anything_is_trained(
     monkeypatch.setattr("winnow.pruning.method_inputs.observe", lambda *_, **__: pytest.fail("something was trained"))
     with pytest.raises(WinnowError, match=fragment):
         prune(digits(60), 0.5, **options)
+
+
+def test_quotas_are_of_equal_parts_only_where_the_metric_counts_classes_alike() -> None:
+    draw = np.random.default_rng(0)
+    labels = np.repeat(["much", "rare"], [190, 10])
+    points = draw.normal(size=(200, 3)).astype(np.float32)
+    given = {"recipe": wn.Recipe(epochs=2), "model": "linear", "veto": 0, "engine": wn.Local(workers=1)}
+    source = wn.open((points, labels))
+    plain = wn.prune(source, 0.3, **given)
+    alike = wn.prune(source, 0.3, metric="balanced_accuracy", **given)
+    assert plain.certificate["balance"] == pytest.approx(0.05)
+    assert alike.certificate["balance"] == 0.5
+    assert alike.certificate["class_counts"]["rare"] > plain.certificate["class_counts"]["rare"]

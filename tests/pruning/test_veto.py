@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -231,3 +232,9 @@ def test_signals_of_other_examples_are_refused() -> None:
         wn.prune(rows(60), 0.5, signals=signals)
     with pytest.raises(wn.errors.WinnowError, match="signals of prune must be Signals"):
         wn.prune(rows(60), 0.5, signals="mine")
+
+
+def test_one_pair_is_said_in_the_singular() -> None:
+    one = Veto("tilted", (0.02,), 0.9, 0.88, 1.0, 1, 100)
+    assert "(1 pair of trainings of 1 epoch)" in one.sentence("accuracy")
+    assert "(2 pairs of fits)" in dataclasses.replace(one, differences=(0.02, 0.02), epochs=0).sentence("accuracy")

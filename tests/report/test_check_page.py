@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import winnow
 from tests.report.test_page import Page
 from winnow.artefacts import Finding, Interval, Issues, Signals
 from winnow.artefacts.issues import KINDS
@@ -84,7 +86,7 @@ def test_every_kind_has_its_section_and_words(checked, tmp_path):
         "4.2 % are labelled two",
         f"like {source.ids[6]}",
         "clean() keeps",
-        "Keys: j k or arrows move",
+        "Keys: j p or arrows move",
     ):
         assert words in page.text
     cards = page.cards()
@@ -212,3 +214,21 @@ def test_of_many_classes_the_most_confused_are_drawn(make_source):
 
 def test_every_kind_has_words():
     assert set(TEXTS) == set(NAMES) == set(KINDS)
+
+
+def test_a_key_of_the_page_means_what_it_means_in_the_viewer() -> None:
+    package = Path(winnow.__file__).parent
+    page = (package / "report/templates/check.js").read_text()
+    viewer = (package / "viewer/static/app.js").read_text()
+    marks = dict(re.findall(r'(\w): "(\w+)"', re.search(r"const keys = {(.*?)}", page)[1]))  # type: ignore[index]
+    moves = re.findall(r"\b(\w): \(\) =>", re.search(r"const moves = {(.*?)};", page, re.S)[1])  # type: ignore[index]
+    others = re.findall(r'event.key === "([^"]+)"', page[page.index("const moves") :])
+    theirs = set(re.findall(r'(?:\b(\w)|"(.)"):', re.search(r"const keys = {(.*?)};", viewer, re.S)[1]))  # type: ignore[index]
+    same = {"w": "confirmed", "r": "refused", "x": "clear", "/": "search"}
+    assert {key for pair in theirs for key in pair if key} >= {*same, "s", "k", "u"}
+    assert set(others) >= {"x", "/"}
+    assert {key: said for key, said in marks.items() if key in same} == {"w": "confirmed", "r": "refused"}
+    shared = {*marks, *moves, *others} & {key for pair in theirs for key in pair if key}
+    assert shared == set(same)
+    assert 'act("wrong")' in viewer
+    assert 'x: () => act("clear")' in viewer

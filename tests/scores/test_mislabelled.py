@@ -12,7 +12,8 @@ import winnow as wn
 from tests.oracles import mislabelled as oracle
 from tests.signals.small import shuffled
 from winnow.engines import Local
-from winnow.scores.mislabelled import at_share, class_probabilities, head_votes, label_evidence, neighbour_votes
+from winnow.scores.class_opinions import class_opinions, head_votes, neighbour_votes
+from winnow.scores.mislabelled import at_share, label_evidence
 from winnow.scores.ridge_head import ridge_head
 
 ONE = Local(workers=1)
@@ -89,15 +90,30 @@ def test_class_probabilities_are_those_that_predict_the_labels_best(seen) -> Non
     rows = few.embeddings.reshape(90, -1)
     head = head_votes(ridge_head(rows, few.ids, np.eye(10)[labels]).predictions)
     slow = oracle.joined([few.array("oof").mean(axis=0), near, head], labels)
-    fast = class_probabilities(few)
+    said = class_opinions(few)
+    fast = said.classes
     assert oracle.cost(fast, labels) <= oracle.cost(slow, labels) + 1e-3
     assert np.abs(fast - slow).max() < 0.02
-    alone = class_probabilities(without(few, "embeddings"))
-    assert np.abs(alone - oracle.joined([few.array("oof").mean(axis=0)], labels)).max() < 0.02
+    assert np.abs(said.rows - oracle.joined([near, head], labels)).max() < 0.02
+    bare = class_opinions(without(few, "embeddings"))
+    assert bare.rows is None
+    assert np.abs(bare.classes - oracle.joined([few.array("oof").mean(axis=0)], labels)).max() < 0.02
 
 
 def test_without_folds_the_class_probabilities_are_what_the_training_predicts(seen) -> None:
-    assert np.allclose(class_probabilities(without(seen, "oof")), seen.array("predictions").mean(axis=0))
+    assert np.allclose(class_opinions(without(seen, "oof")).classes, seen.array("predictions").mean(axis=0))
+
+
+def test_embeddings_are_heard_alone_where_networks_learned_the_rule_of_the_errors() -> None:
+    draw = np.random.default_rng(3)
+    truth, sign = draw.integers(3, size=600), draw.random(600) < 0.2
+    given = np.where(sign, (truth + 1) % 3, truth)  # whoever sees the sign predicts the wrong label
+    points = np.eye(3)[truth] * 4 + draw.normal(size=(600, 3))  # the sign is not among the embeddings
+    ready = 0.9 * np.eye(3)[given] + 0.1 / 3
+    arrays = {"oof": ready[None], "predictions": ready[None], "embeddings": points.astype(np.float32)}
+    signals = wn.Signals(np.arange(600), arrays, "classification", given, ("a", "b", "c"), (1,), 1)
+    both = average_precision_score(sign, label_evidence(signals).probability)
+    assert both > 0.7 > 0.3 > average_precision_score(sign, label_evidence(without(signals, "embeddings")).probability)
 
 
 def test_the_mean_is_any_share_that_is_asked_for() -> None:

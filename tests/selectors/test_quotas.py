@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+import winnow as wn
 from winnow.artefacts import Signals
 from winnow.core.errors import InputError
 from winnow.selectors.balance import Balance, class_names, combine, groups_of, share_of
@@ -129,3 +131,40 @@ def test_without_classes_clusters_take_their_place(n: int) -> None:
     assert list(counts.values()) == np.bincount(group[made.positions], minlength=len(names)).tolist()
     assert sum(counts.values()) == size
     assert 0 <= made.certificate["cluster_balance"] <= 1
+
+
+def rare(share: float, n: int = 2000) -> wn.Scores:
+    """Scores of two classes, one of them this rare, that say nothing."""
+    draw = np.random.default_rng(1)
+    labels = (np.arange(n) < share * n).astype(np.int64)
+    return wn.Scores("mine", np.arange(n), draw.random(n), task="classification", labels=labels, classes=("a", "b"))
+
+
+@pytest.mark.parametrize("selector", ["random", "rank", "strata"])
+@pytest.mark.parametrize(("share", "keep"), [(0.05, 0.1), (0.05, 0.5), (0.3, 0.1)])
+def test_auto_hardly_makes_a_rare_class_more_common(selector, share, keep) -> None:
+    kept = wn.select(selector, rare(share), keep=keep).certificate["class_counts"]["b"]
+    own = share * keep * 2000
+    assert 0.5 * own <= kept < 1.9 * own  # an equal share would be up to ten times as many
+
+
+def test_auto_guarantees_half_of_an_equal_part_where_classes_are_alike() -> None:
+    assert share_of("auto", "classification", np.array([100, 100, 0])) == 0.5
+    assert share_of("auto", "classification", np.array([90, 110])) == pytest.approx(0.45)
+    assert share_of("auto", "multilabel", None) == 0.5
+    assert share_of("auto", "regression", None) is None
+    assert share_of(0.7, "classification", np.array([1, 99])) == 0.7
+
+
+def test_a_rare_class_does_not_vanish_by_auto() -> None:
+    few = rare(0.05)
+    hard = replace(few, values=np.where(few.labels == 1, 0.0, 1.0) + few.values)  # all of the rare class is easiest
+    assert wn.select("rank", hard, keep=0.1).certificate["class_counts"]["b"] == 5
+
+
+def test_a_file_of_scores_has_the_same_quotas(tmp_path) -> None:
+    few = rare(0.05)
+    few.save(tmp_path / "scores.parquet")
+    assert set(wn.select("rank", tmp_path / "scores.parquet", keep=0.1).ids) == set(
+        wn.select("rank", few, keep=0.1).ids
+    )

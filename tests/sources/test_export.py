@@ -316,3 +316,11 @@ def test_refusals(case: str, tmp_path: Path) -> None:
     act, kind, said = REFUSED[case]
     with pytest.raises(kind, match=said):
         act(subset, tmp_path)
+
+
+def test_other_data_than_the_subset_was_chosen_from_are_named_so(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,churned\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(20)))
+    (tmp_path / "other.csv").write_text("x,bought\n" + "".join(f"{k}.5,{k % 2}\n" for k in range(20)))
+    subset = wn.prune(str(tmp_path / "rows.csv"), keep=0.5, method="random", labels="churned")
+    with pytest.raises(InputError, match=r"the subset was not chosen from these data, .*'churned'"):
+        subset.export(tmp_path / "kept.csv", str(tmp_path / "other.csv"))

@@ -366,3 +366,15 @@ def test_a_folder_of_very_many_folders_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(splits, "FOLDERS", 4)
     with pytest.raises(DataError, match="has more than 4 folders below it; open the one that holds the data"):
         wn_open(tmp_path)
+
+
+def test_ids_beyond_64_bits_are_read_exactly(tmp_path: Path) -> None:
+    ids = [str(10**19 + k) for k in range(4)]  # as floats, all the same
+    rows = "".join(f"{name},{k}.5,{k % 2}\n" for k, name in enumerate(ids))
+    (tmp_path / "rows.csv").write_text(f"id,x,label\n{rows}")
+    assert wn_open(str(tmp_path / "rows.csv")).ids.tolist() == ids
+    (tmp_path / "named.csv").write_text(f"hash,x,label\n{rows}")
+    assert wn_open(str(tmp_path / "named.csv"), ids="hash").ids.tolist() == ids
+    (tmp_path / "floats.csv").write_text("id,x,label\n1.5,0,a\n2.5,1,b\n")
+    with pytest.raises(DataError, match="must hold whole numbers or text; it holds double"):
+        wn_open(str(tmp_path / "floats.csv"))

@@ -2,11 +2,12 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from studies.record import bridge, sizes
-from studies.record.publishing import counted, keep, publish, told
+from studies.record.publishing import counted, finished, keep, publish, told
 
 import winnow as wn
 from winnow.artefacts.bench_record import BenchCell, BenchOutcome, BenchRecord
@@ -73,6 +74,31 @@ def test_results_are_kept_and_joined_by_data_set(tmp_path, made):
     assert both.data == ("a:1000", "b:5")
     publish(both, "methods", tmp_path / "docs")
     assert {file.name for file in (tmp_path / "docs").iterdir()} == {"record-methods.md", "record-methods.png"}
+
+
+def test_fractions_join_those_kept_before_and_only_whole_data_sets_are_published(tmp_path):
+    half = record(cell("random", NAN, free=True), cell("good", 0.01), cell("full", NAN, share=1.0, free=True))
+    tenth = record(cell("random", NAN, share=0.1, free=True), cell("good", 0.02, share=0.1))
+    for name, one in {"first": half, "second": tenth}.items():
+        one.save(tmp_path / name / "a" / "record")
+        found = keep(tmp_path / name, "methods", tmp_path / "kept")
+    assert found.columns == (("a:1000", 0.5), ("a:1000", 0.1))
+    assert len(found.outcomes) == len(half.outcomes) + len(tenth.outcomes)
+    assert finished(found, (0.5, 0.1)).data == ("a:1000",)
+    assert finished(found, (0.5, 0.3, 0.1)).data == ()
+    again = record(cell("random", NAN, free=True), cell("good", 0.05))
+    again.save(tmp_path / "third" / "a" / "record")
+    found = keep(tmp_path / "third", "methods", tmp_path / "kept")
+    assert [one.gap for one in found.cells if one.method == "good"] == [0.05, 0.02]
+
+
+def test_fractions_of_another_protocol_are_not_joined(tmp_path):
+    half, tenth = record(cell("good", 0.01)), record(cell("good", 0.02, share=0.1))
+    half.save(tmp_path / "first" / "a" / "record")
+    keep(tmp_path / "first", "methods", tmp_path / "kept")
+    other = replace(tenth, protocol={"a:1000": {"model": "mlp"}})
+    other.save(tmp_path / "second" / "a" / "record")
+    assert keep(tmp_path / "second", "methods", tmp_path / "kept").columns == (("a:1000", 0.1),)
 
 
 def test_grid_stands_beside_the_theory(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from studies.winning import fold_limit_check, regression, sampling, tolerance_simulation, unlabelled, validity
 from studies.winning.cells import ARMS, Ends, run_setting
-from studies.winning.data import CONFIRMATION, DEVELOPMENT, FRESH, SETTINGS, opened
+from studies.winning.data import CONFIRMATION, DEVELOPMENT, FRESH, IMBALANCED, SETTINGS, opened
 from studies.winning.publishing import HEADS, publish, published, summary, table
 
 import winnow as wn
@@ -92,7 +92,8 @@ def test_cells_of_later_runs_join_those_of_earlier_ones(ran, tmp_path):
 def test_the_two_lists_share_nothing_and_name_every_setting(digits):
     assert not set(DEVELOPMENT) & set(CONFIRMATION)
     assert not {*DEVELOPMENT, *CONFIRMATION} & set(FRESH)
-    assert {*DEVELOPMENT, *CONFIRMATION, *FRESH} == set(SETTINGS)
+    assert not {*DEVELOPMENT, *CONFIRMATION, *FRESH} & set(IMBALANCED)
+    assert {*DEVELOPMENT, *CONFIRMATION, *FRESH, *IMBALANCED} == set(SETTINGS)
     source, test = opened(digits, quick=True)
     assert len(source) == 200
     assert not set(source.ids.tolist()) & set(test.ids.tolist())

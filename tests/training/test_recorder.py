@@ -101,7 +101,7 @@ def test_losses_are_stable_for_huge_logits() -> None:
 
 def test_losses_do_not_depend_on_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = filled().signals().losses
-    monkeypatch.setattr("winnow.training.epoch_measures.CHUNK", 3 * K)
+    monkeypatch.setattr("winnow.training.current_epoch.CHUNK", 3 * K)
     assert np.array_equal(filled().signals().losses, whole)
 
 

@@ -49,7 +49,7 @@ class LabelError:
     """A label issue: a label that looks wrong.
 
     `score` is the probability that it is wrong; above `bound` it is listed. `suggested` is the likely class, only a
-    hint, and `witness` the nearest example of it, None if there is none.
+    hint, and `witness` the nearest example of it, None if none is related to this one.
     """
 
     id: Any
@@ -97,7 +97,8 @@ class Explanation(ShownAsText, Saved, kind="explanation", layout=Json()):
         The probability that its label is wrong, the rank of that probability among all, the probability above which a
         label looks wrong, and whether this one does; None if too few have its label to judge.
     suggested, witness
-        The likely class other than its own, only a hint, and the id of the nearest example of it.
+        The likely class other than its own, only a hint, and the id of the nearest example of it; no witness if none is
+        related to it.
     exact
         Whether the kernel is exact or of projected features.
     provenance

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from .finding import FEWEST_JUDGED
 
 if TYPE_CHECKING:
     from .explanation import ClassPair, DatasetExplanation, Explanation, Partner
@@ -14,7 +16,6 @@ MOST_CLASSES = 12  # a matrix of more does not fit a terminal
 STRONGEST = 20  # class pairs listed instead
 LOOSEST = 10  # classes listed instead
 LONGEST_NAME = 14
-FEWEST = 5  # smallest class whose labels are judged; of a smaller one the network learns each example by heart
 PROJECTED = "The kernel uses projected features: cosines are accurate to about 0.03."
 
 
@@ -132,13 +133,17 @@ def _errors(about: DatasetExplanation) -> list[str]:
     if not about.errors:
         return [f"No label issues: none of {about.judged:,} labels is more likely wrong than right."]
     rows = [["id", "label", "suggested", "by example", "probability"]]
-    rows += [[str(one.id), one.label, one.suggested, str(one.witness), f"{one.score:.3f}"] for one in about.errors]
+    rows += [[str(one.id), one.label, one.suggested, _called(one.witness), f"{one.score:.3f}"] for one in about.errors]
     more = f"; the {len(about.errors)} most likely" if len(about.errors) < about.wrong else ""
     return [
         f"Label issues ({about.wrong:,} of {about.judged:,} labels look wrong{more}):",
         *_columns(rows),
         "The probability is from one training; winnow check uses several. The class is a hint.",
     ]
+
+
+def _called(witness: Any) -> str:
+    return "none" if witness is None else str(witness)
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -168,10 +173,8 @@ def _about_label(about: Explanation) -> str:
         return f"Its label {unjudged(about)}."
     place = f"probability {about.label_score:.3f}, rank {about.label_rank:,} of {about.examples:,}, most likely first"
     if about.looks_wrong:
-        return (
-            f"Its label looks wrong ({place}). Suggested class, as a hint: {about.suggested}, by example "
-            f"{about.witness}."
-        )
+        by = "" if about.witness is None else f", by example {about.witness}"
+        return f"Its label looks wrong ({place}). Suggested class, as a hint: {about.suggested}{by}."
     return f"Its label looks right ({place.replace('probability', 'probability that it is wrong')})."
 
 
@@ -181,7 +184,7 @@ def unjudged(about: Explanation) -> str:
         return "was not judged: there are too many examples to compare all pairs of a class (reduce them with --limit)"
     if about.peers == 0:
         return f"cannot be judged: no other example has label {about.label}"
-    if about.peers + 1 >= FEWEST:
+    if about.peers + 1 >= FEWEST_JUDGED:
         return "was not judged: training learned too little to tell, or recorded no dynamics"
     others = "1 other has" if about.peers == 1 else f"{about.peers} others have"
     return f"cannot be judged: only {others} label {about.label}"

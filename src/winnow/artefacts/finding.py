@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ..core import checks
 from ..core.errors import InputError
 
-__all__ = ["COLUMNS", "KINDS", "LEFT_OUT", "RANKED", "WHOLE", "Finding", "checked", "joined"]
+__all__ = ["COLUMNS", "FEWEST_JUDGED", "KINDS", "LEFT_OUT", "RANKED", "WHOLE", "Finding", "checked", "joined"]
 
 RANKED = {"classification": "label", "multilabel": "label", "regression": "target", "unlabelled": "example"}
 WHOLE = ("class", "column", "drift")
 KINDS = (*dict.fromkeys(RANKED.values()), "ambiguous", "duplicate", "leak", "outlier", "value", "dropped", *WHOLE)
+FEWEST_JUDGED = 10  # examples of a class; of a smaller one networks learn each by heart, so its labels are not judged
 LEFT_OUT = ("label", "target", "duplicate", "leak", "value", "dropped")
 
 COLUMNS = {

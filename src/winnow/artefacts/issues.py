@@ -26,13 +26,14 @@ from ..core.files import atomic
 from ..core.layouts import Parquet
 from ..core.serialiser import Saved
 from . import issues_text as words
+from .example_ids import positions_of
 from .finding import COLUMNS, KINDS, LEFT_OUT, RANKED, WHOLE, Finding, checked, joined
 from .intervals import Interval
 from .notebook_view import Shown
 from .provenance import Provenance, record
-from .source import TASKS, Task, positions_of
 from .subset import Subset
 from .table import Table, data_frame
+from .task_labels import TASKS, Task
 from .verdicts import VERDICTS, read_marks
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ LIKELY = 0.5  # probability from which on `clean` leaves out a flagged label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
+class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS, spared=("unjudged",))):
     """What is wrong with a data set, one row per finding.
 
     Parameters
@@ -65,6 +66,8 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         Estimated probability of the given class (column) for the true class (row).
     provenance
         Where they came from.
+    unjudged
+        Why the labels cannot be judged, in a sentence; empty if they were, or were not looked at.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
     noise_rate: Interval | None = None
     confusion: NDArray[np.float64] | None = None
     provenance: Provenance = field(default_factory=dict)
+    unjudged: str = ""
 
     def __post_init__(self) -> None:
         checks.choice("task", "issues", self.task, TASKS)
@@ -138,6 +142,7 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         noise_rate: Interval | None = None,
         confusion: ArrayLike | None = None,
         provenance: Provenance | None = None,
+        unjudged: str = "",
     ) -> Issues:
         """Issues from single findings and, for the kind with a row for every example, from columns.
 
@@ -145,7 +150,7 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         ----------
         findings
             The few.
-        source, task, classes, noise_rate, confusion, provenance
+        source, task, classes, noise_rate, confusion, provenance, unjudged
             As in `Issues`.
         ranking
             Columns of the rows for every example: `id`, `probability`, and any other of a `Finding`. If not given,
@@ -172,6 +177,7 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
             noise_rate=noise_rate,
             confusion=matrix,
             provenance={} if provenance is None else provenance,
+            unjudged=unjudged,
         )
 
     def __len__(self) -> int:
@@ -203,14 +209,17 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS)):
         return {kind: of[kind] for kind in KINDS if kind in of}
 
     def order(self, kind: str | None = None, *, found: bool = False) -> NDArray[np.int64]:
-        """Positions of the rows of a kind (all if not given), most sure first; only the issues if `found`."""
+        """Positions of the rows of a kind (all if not given), most sure first; only the issues if `found`.
+
+        Findings about columns stay as they were found, the most serious first: each is nearly certain.
+        """
         if kind is not None:
             checks.choice("kind", "issues", kind, KINDS)
         wanted = self.found.copy() if found else np.ones(len(self), dtype=bool)
         if kind is not None:
             wanted &= self.kinds == kind
         rows = np.flatnonzero(wanted)
-        return rows[np.argsort(-self.probabilities[rows], kind="stable")]
+        return rows if kind == "column" else rows[np.argsort(-self.probabilities[rows], kind="stable")]
 
     def of(self, kind: str) -> dict[str, NDArray[Any]]:
         """The columns of the rows of one kind by name, most sure first."""

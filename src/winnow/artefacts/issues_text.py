@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .issues import Issues
@@ -27,6 +29,7 @@ NAMES = {
     "drift": ("difference between training and test data", "differences between training and test data"),
 }
 MOST_SUBJECTS = 3
+MOST_COLUMNS = 5
 SMALLEST = 0.0005  # share of wrong labels that prints as 0.0 %
 
 
@@ -42,6 +45,8 @@ def said(kind: str, count: int) -> str:
 def headline(issues: Issues) -> str:
     """What was found, in one sentence."""
     found = issues.counts()
+    if not found and issues.unjudged:
+        return f"No other issue was found in the {issues.examples:,} examples of {issues.source}."
     if not found:
         return f"No issue was found in the {issues.examples:,} examples of {issues.source}."
     parts = [said(kind, count) for kind, count in found.items()]
@@ -50,10 +55,10 @@ def headline(issues: Issues) -> str:
 
 
 def noise_sentence(issues: Issues) -> str:
-    """The estimated share of wrong labels; empty if there is none."""
+    """The estimated share of wrong labels, or why there is none; empty if labels were not looked at."""
     rate = issues.noise_rate
     if rate is None:
-        return ""
+        return issues.unjudged
     ends = "" if np.isnan(rate.low) else f" ({rate.low * 100:.1f} to {rate.high * 100:.1f} %)"
     what = "targets" if issues.task == "regression" else "labels"
     if rate.high < SMALLEST:  # an interval of 0.0 to 0.0 % would promise more than was seen
@@ -67,7 +72,7 @@ def summary(issues: Issues) -> str:
     lines = [f"{issues.source}: {issues.examples:,} examples checked."]
     lines += filter(None, [noise_sentence(issues)])
     if not found:
-        return "\n".join([*lines, "No issue was found."])
+        return "\n".join([*lines, "No other issue was found." if issues.unjudged else "No issue was found."])
     lines += [f"  {said(kind, count)}{_example(issues, kind)}" for kind, count in found.items()]
     marked = int(np.count_nonzero(issues.verdicts != ""))
     if marked:
@@ -82,6 +87,8 @@ def summary(issues: Issues) -> str:
 def _example(issues: Issues, kind: str) -> str:
     """The surest of them, so that a reader sees what is meant."""
     rows = issues.order(kind, found=True)
+    if kind == "column":
+        return "".join(_columns(issues, rows))
     subjects = [issues.subjects[row] for row in rows[:MOST_SUBJECTS] if issues.subjects[row]]
     if subjects:
         return ": " + "; ".join(subjects)
@@ -91,3 +98,15 @@ def _example(issues: Issues, kind: str) -> str:
         f" labelled {issues.labels[first]}, {word} {issues.suggestions[first]}" if issues.suggestions[first] else ""
     )
     return f", for example {issues.ids[first]}{likely}"
+
+
+def _columns(issues: Issues, rows: NDArray[np.int64]) -> Iterator[str]:
+    """What was found of each column, a line per column."""
+    about: dict[str, list[str]] = {}
+    for row in rows.tolist():
+        about.setdefault(issues.subjects[row], []).append(issues.evidence[row])
+    for name in list(about)[:MOST_COLUMNS]:
+        yield f"\n    {name}: {'; '.join(about[name])}"
+    if len(about) > MOST_COLUMNS:
+        more = len(about) - MOST_COLUMNS
+        yield f"\n    and {more:,} more column{'s' if more > 1 else ''}"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import read_json
-from ..core.run import recorded_seconds
+from ..core.step_record import recorded_seconds
 from .free_alternatives import judge
 from .study import Study
 from .subset import Subset

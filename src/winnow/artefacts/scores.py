@@ -14,11 +14,12 @@ from ..core.files import fingerprint
 from ..core.layouts import SHARD, Parquet
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
+from .example_ids import positions_of
 from .frozen_arrays import frozen_copy, frozen_ids, order_of, same_ids
 from .notebook_view import Shown, class_table, label_columns
 from .provenance import Provenance
-from .source import TASKS, Task, positions_of
 from .table import Table, data_frame
+from .task_labels import TASKS, Task
 
 if TYPE_CHECKING:
     import pandas

@@ -26,6 +26,7 @@ from ..core.invocation import command_words
 from ..core.scratch_rows import filled_rows
 from ..core.serialiser import Saved
 from .canonical_bytes import array_bytes, id_bytes
+from .example_ids import positions_of
 from .frozen_arrays import all_finite, frozen_copy, frozen_ids, frozen_view, order_of, same_ids, taken_rows
 from .half_dynamics import FROM, HALF, decoded
 from .label_set_logits import seen_logits
@@ -34,8 +35,8 @@ from .labelled_logits import DYNAMICS, first_averaged
 from .mapped_tensors import MappedTensors
 from .notebook_view import Shown
 from .provenance import Provenance
-from .source import TASKS, Task, positions_of
 from .table import Table
+from .task_labels import TASKS, Task
 
 __all__ = ["Signals"]
 

@@ -51,7 +51,7 @@ class SoftLabels(Shown, Saved, kind="soft labels", layout=LAYOUT):
     seconds
         Time spent on making them, for the ledger.
     prior_seconds
-        Time spent on training the classifier, if it was trained for this purpose.
+        Time spent on training the classifier, if it was trained for this purpose; of an observation, its time.
     provenance
         Where they came from.
     weight

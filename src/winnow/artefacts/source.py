@@ -22,19 +22,17 @@ from .canonical_bytes import array_bytes, id_bytes
 from .derived_readers import Lengthened, Read, Reindexed, Rows
 from .example_ids import content_ids, positions_of
 from .frozen_arrays import frozen_copy, frozen_ids, order_of
-from .label_sets import check_label_rows
 from .notebook_view import Shown, class_table, fact_table, label_columns
 from .raw_rows import RawRows
 from .table import Table, data_frame
+from .task_labels import TASKS, Task, checked_labels, renumbered
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Source", "content_ids", "positions_of"]
 
-Task = Literal["classification", "multilabel", "regression", "unlabelled"]
 Kind = Literal["image", "tensor", "table", "text"]
-TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "unlabelled")
 KINDS: tuple[Kind, ...] = ("image", "tensor", "table", "text")
 
 
@@ -130,27 +128,8 @@ class Source(Shown):
         checks.choice("kind", owner, self.kind, KINDS)
         if self.kind == "text" and self.read_texts is None:
             raise InputError(f"read_texts of {owner} is missing; text needs it beside its token ids.")
-        if self.task == "unlabelled":
-            if self.labels is not None:
-                raise InputError(f"labels of {owner} must be None for an unlabelled task.")
-            return
-        if self.labels is None:
-            raise InputError(f"labels of {owner} are missing for a {self.task} task.")
-        wanted = {"classification": np.int64, "multilabel": np.uint8}.get(self.task, np.float64)
-        dimensions = {"classification": (1,), "multilabel": (2,)}.get(self.task, (1, 2))
-        labels = checks.array("labels", owner, self.labels, ndim=dimensions, rows=self.size)
-        if self.task == "multilabel":
-            check_label_rows(labels, len(self.classes), owner)
-        if self.task == "classification":
-            if labels.dtype.kind not in "iu":
-                raise InputError(f"labels of {owner} must be class numbers; got dtype {labels.dtype}.")
-            low, high = int(labels.min()), int(labels.max())
-            if low < 0 or high >= len(self.classes):
-                raise InputError(
-                    f"labels of {owner} must be class numbers from 0 to {len(self.classes) - 1}; "
-                    f"got {low if low < 0 else high}."
-                )
-        object.__setattr__(self, "labels", frozen_copy(labels.astype(wanted, copy=False)))
+        labels = checked_labels(self.task, self.labels, self.size, self.classes, owner)
+        object.__setattr__(self, "labels", None if labels is None else frozen_copy(labels))
 
     def __len__(self) -> int:
         return self.size
@@ -285,20 +264,8 @@ class Source(Shown):
         """The same examples with classes numbered as in `classes`, such as for a test set that lacks some."""
         if not self.classes or tuple(classes) == self.classes or self.labels is None:
             return self
-        one, several = ("label", "labels") if self.task == "multilabel" else ("class", "classes")
-        unknown = sorted(set(self.classes) - set(classes))
-        if unknown:
-            raise InputError(
-                f"source {self.name!r} has the {one} {unknown[0]!r}, which is not among the "
-                f"{len(classes)} {several} of the training data."
-            )
-        number = {name: index for index, name in enumerate(classes)}
-        if self.task == "multilabel":
-            rows = np.zeros((self.size, len(classes)), dtype=np.uint8)
-            rows[:, [number[name] for name in self.classes]] = self.labels
-            return replace(self, labels=rows, classes=tuple(classes), make_ids=self.ids)
-        table = np.array([number[name] for name in self.classes], dtype=np.int64)
-        return replace(self, labels=table[self.labels], classes=tuple(classes), make_ids=self.ids)
+        labels = renumbered(self.task, self.labels, self.classes, classes, f"source {self.name!r}")
+        return replace(self, labels=labels, classes=tuple(classes), make_ids=self.ids)
 
     def with_length(self, length: int) -> Source:
         """The same texts with rows of `length` token ids, such as for a test set whose texts are shorter."""

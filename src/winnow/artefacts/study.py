@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core import checks
 from ..core.errors import InputError
 from ..core.layouts import Folder
 from ..core.serialiser import Saved
-from .class_metrics import BESIDE, CLASSIFIED, LABEL_F1, METRICS, f1_marks
-from .example_marks import unpacked, unpacked_classes
+from .class_metrics import CLASSIFIED, LABEL_F1, METRICS
 from .free_alternatives import StudyVerdict, judge
-from .intervals import Interval, crossed, difference, mean, paired, with_example_error
+from .intervals import Interval
 from .notebook_view import Shown
 from .outcome import Arm, Outcome
 from .provenance import Provenance
+from .study_intervals import difference_of_arms, label_f1_of_arm, mean_of_arm, value_in
 from .study_table import metric_word, summary, table
 from .table import Table, data_frame
 
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Arm", "Outcome", "Study"]
-
-BOTH = "for other seeds and other test examples"
-RESAMPLED = "for other draws of nine tenths of the training set and other test examples"
-SEEDS = "for other seeds on this test set only, because marks of single test examples were not kept"
-
 
 LAYOUT = Folder(
     "study.json", tables={"outcomes": "outcomes.parquet"}, timed={"outcomes": "seconds", "arms": "selection"}
@@ -156,13 +150,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         metric
             One of `metrics`; the study's own if not given.
         """
-        word, done = self._asked(metric), list(self.of(arm, test).values())
-        marks, shares = self._marks(done, word), word != "r2"
-        if marks is None:
-            values = [self._value(o, word) for o in done]
-            return replace(mean(values).within(*((0, 1) if shares else (-math.inf, 1))), about=SEEDS)
-        counted: Literal["areas", "shares", "r2"] = "areas" if word == "auroc" else "shares" if shares else "r2"
-        return crossed(marks, counted=counted, about=self._about, classes=self._strata(done, word))
+        return mean_of_arm(self, arm, test, metric)
 
     def beside(self, arm: str, test: str | None = None) -> dict[str, Interval]:
         """Of several labels per example, F1 of the same models, micro and macro, each with its 95 % interval.
@@ -170,12 +158,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         Empty for other tasks. The part of the interval for other test examples is that of single models, which is never
         too narrow.
         """
-        done = [o.beside for o in self.of(arm, test).values() if o.beside]
-        found = {}
-        for place, name in enumerate(LABEL_F1 if done else ()):
-            values, errors = ([one[2 * place + k] for one in done] for k in (0, 1))
-            found[name] = with_example_error(values, float(np.mean(errors)), about=self._about)
-        return found
+        return label_f1_of_arm(self, arm, test)
 
     def versus(self, arm: str, other: str, test: str | None = None, metric: str | None = None) -> Interval:
         """Mean of `arm - other`, paired by seed and test example, with its 95 % interval.
@@ -200,22 +183,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         InputError
             If the arms share no seed.
         """
-        ours, theirs = self.of(arm, test), self.of(other, test)
-        shared = sorted(set(ours) & set(theirs))
-        if not shared:
-            raise InputError(f"arms {arm!r} and {other!r} share no seed.")
-        word = self._asked(metric)
-        a, b = ([found[s] for s in shared] for found in (ours, theirs))
-        marks, shares = self._marks([*a, *b], word), word != "r2"
-        if marks is None:
-            found = difference([self._value(o, word) for o in a], [self._value(o, word) for o in b])
-            return replace(found.within(-1, 1) if shares else found, about=SEEDS)
-        fixed = self._fixed(arm, other)
-        about = f"{'this way of choosing' if fixed else 'these training sets'}; {self._about}"
-        strata = self._strata(a, word)
-        mine, its, area = marks[: len(a)], marks[len(a) :], word == "auroc"
-        apart = self._apart(arm, other)
-        return paired(mine, its, fixed=fixed, apart=apart, binary=shares, area=area, about=about, classes=strata)
+        return difference_of_arms(self, arm, other, test, metric)
 
     def verdict(self, arm: str) -> StudyVerdict:
         """Compare an arm with what is free, and say what it is better for.
@@ -237,52 +205,10 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         """
         return judge(self, arm)
 
-    def _fixed(self, arm: str, other: str) -> Literal["ours", "theirs"] | None:
-        """Which of two arms is one draw among many, while the other is drawn anew with each seed."""
-        a, b = self.arm(arm), self.arm(other)
-        if a.drawn_anew == b.drawn_anew:
-            return None
-        still: Literal["ours", "theirs"] = "theirs" if a.drawn_anew else "ours"
-        return still if (b if a.drawn_anew else a).kind == "subset" else None  # everything is not a draw
-
-    def _apart(self, arm: str, other: str) -> bool:
-        """Whether both arms are drawn anew with each seed, each in its own way, so that they share no training set."""
-        a, b = self.arm(arm), self.arm(other)
-        return a.drawn_anew and b.drawn_anew and a.kind != b.kind
-
     @property
     def resampled(self) -> bool:
         """Whether each training left out a random tenth of its examples, as for an estimator with several seeds."""
         return bool(self.provenance.get("parameters", {}).get("resampled"))
-
-    @property
-    def _about(self) -> str:
-        return RESAMPLED if self.resampled else BOTH
-
-    def _asked(self, metric: str | None) -> str:
-        return self.metric if metric is None else checks.choice("metric", "study", metric, self.metrics)
-
-    def _value(self, outcome: Outcome, metric: str) -> float:
-        return outcome.value if metric == self.metric else float(getattr(outcome, metric))
-
-    def _strata(self, done: Sequence[Outcome], metric: str) -> NDArray[np.int64] | None:
-        """The classes of the test examples, for a metric that is a mean over classes; None for the others."""
-        if metric not in BESIDE or self.test_labels is None:
-            return None
-        return unpacked_classes(bytes.fromhex(self.test_labels[done[0].test]))
-
-    def _marks(self, done: Sequence[Outcome], metric: str) -> NDArray[np.float64] | None:
-        """Marks of single test examples in a metric, outcomes x examples; None unless all have them."""
-        labels = self._strata(done, metric)
-        if metric in BESIDE and labels is None:
-            return None
-        held = [{"macro_f1": o.predicted, "auroc": o.placements}.get(metric, o.marks) for o in done]
-        packed = [one for one in held if one]
-        if metric == "macro_f1" and labels is not None:
-            rows = [f1_marks(unpacked_classes(one), labels, len(self.classes)) for one in packed]
-        else:
-            rows = [unpacked(one, binary=metric in ("accuracy", "balanced_accuracy")) for one in packed]
-        return np.stack(rows) if len(rows) == len(done) and len({row.size for row in rows}) == 1 else None
 
     def per_class(self, arm: str, test: str | None = None) -> tuple[float, ...]:
         """Accuracy per class, mean over seeds; NaN for a class that the test set lacks."""
@@ -306,7 +232,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         return summary(self)
 
     def table(self) -> Table:
-        """All figures, as numbers.
+        """All figures, as numbers; printed, it is the short table of `summary`.
 
         Returns
         -------
@@ -324,7 +250,7 @@ class Study(Shown, Saved, kind="study", layout=LAYOUT):
         rows = []
         for one in self.outcomes:
             row = {"arm": one.arm, "seed": one.seed, "test": one.test, self.metric: one.value}
-            row |= {word: self._value(one, word) for word in self.metrics[1:]} | {"loss": one.loss}
+            row |= {word: value_in(self, one, word) for word in self.metrics[1:]} | {"loss": one.loss}
             classes = zip(self.classes, one.per_class, strict=False)
             per = "accuracy" if self.metric in CLASSIFIED else metric_word(self)
             row |= {f"{per} of {name}": value for name, value in classes}

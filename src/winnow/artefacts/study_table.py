@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .class_metrics import WORDS, in_percent
@@ -50,7 +51,7 @@ def summary(study: Study) -> Table:
 
 
 def table(study: Study) -> Table:
-    """All figures, as numbers: one row per arm and test set."""
+    """All figures, as numbers: one row per arm and test set; it prints as `summary`."""
     rows = []
     for test in study.tests:
         for arm in study.arms:
@@ -79,7 +80,7 @@ def table(study: Study) -> Table:
                 "selection_s": float(sum(arm.selection.values())) if arm.selection else math.nan,
             }
             rows.append(row)
-    return Table(tuple(rows))
+    return Table(tuple(rows), short=partial(summary, study))
 
 
 def soft_baseline(study: Study, arm: Arm) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import MissingDependencyError
@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 __all__ = ["Table", "data_frame"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table(Sequence[Mapping[str, Any]]):
-    """Rows with the same keys, which print as an aligned table."""
+    """Rows with the same keys, which print as an aligned table.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    short
+        Makes the table that is printed in place of this one, if it has too many columns to read.
+    """
 
     rows: tuple[Mapping[str, Any], ...]
+    short: Callable[[], Table] | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -36,7 +45,12 @@ class Table(Sequence[Mapping[str, Any]]):
         keys = [key for key in (self.rows[0] if self.rows else {}) if any(_text(row.get(key)) for row in self.rows)]
         return keys, [[_text(row.get(key)) for key in keys] for row in self.rows]
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
+        if self.short is not None:
+            return str(self.short())
         keys, cells = self._cells()
         widths = [max(len(key), *(len(row[i]) for row in cells)) if cells else len(key) for i, key in enumerate(keys)]
         lines = ["  ".join(key.ljust(w) for key, w in zip(keys, widths, strict=True)).rstrip()]
@@ -50,6 +64,8 @@ class Table(Sequence[Mapping[str, Any]]):
         return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in cells])
 
     def _repr_html_(self) -> str:
+        if self.short is not None:
+            return self.short()._repr_html_()
         keys, cells = self._cells()
         head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)

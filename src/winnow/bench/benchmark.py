@@ -73,8 +73,8 @@ Keeps = Annotated[
 Methods = Annotated[
     str | Sequence[str] | None,
     Parameter(
-        "A score, a selector, score+selector or auto; may be given several times; all that are registered if not "
-        "given, in which case every method of your own package is one.",
+        "A score, a selector, score+selector or auto; may be given several times; all registered methods, your own "
+        "included, if not given.",
         _names,
         option="method",
         kind=list[str] | None,
@@ -82,7 +82,7 @@ Methods = Annotated[
 ]
 Hours = Annotated[
     float | None,
-    number("Hours that may be spent; what does not fit is left out, and listed.", low=0, open_low=True),
+    number("Time budget in hours; methods that do not fit are left out and listed.", low=0, open_low=True),
 ]
 LabelsOnly = Annotated[bool, flag("Train on labels only, not a second time with soft targets.")]
 

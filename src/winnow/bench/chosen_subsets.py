@@ -15,7 +15,8 @@ from ..core.errors import WinnowError
 from ..core.files import file_name
 from ..core.progress import track
 from ..core.request import VerbRequest
-from ..core.run import Run, recorded_seconds
+from ..core.run import Run
+from ..core.step_record import recorded_seconds
 from ..models.identity import describe, network_code
 from ..pruning.prune import prune
 from ..pruning.selector_call import draw_seed

@@ -7,6 +7,7 @@ a linear head on them takes the place of the network; with signals given, nothin
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,8 @@ def check(
     engine
         Where trainings run.
     **opening
-        Keywords of `wn.open`, such as `labels=`.
+        Keywords of `wn.open`, such as `labels=`. Of data given by name or path, images that cannot be decoded are left
+        out and reported (`unreadable="skip"`), unless it is "refuse".
 
     Returns
     -------
@@ -107,6 +109,8 @@ def check(
     >>> len(found.clean()) <= found.examples == 200
     True
     """
+    if isinstance(source, str | os.PathLike):
+        opening.setdefault("unreadable", "skip")
     asked = request(check, locals())
     other = test_sets(asked)
     settings = {"command": "check", **asked.settings(), "test": None if other is None else other.fingerprint}
@@ -147,7 +151,7 @@ class Pages:
         assert found is not None
         assert work is not None
         found.to_csv(page.with_name("issues.csv"))
-        ids, beside = named(found), named(found, test=True)
+        ids, beside = work.readable(named(found)), named(found, test=True)
         labelled = "label" in work.kinds and work.source.task == "classification"
         curves = curves_of(work.signals, ids) if labelled else {}
         drawn = None if work.test is None or not beside else make_pictures(work.test, beside)

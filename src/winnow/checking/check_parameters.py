@@ -71,8 +71,8 @@ Seen = Annotated[Signals | None, Parameter("", _recorded, plain=lambda signals: 
 Rows = Annotated[
     Any,
     Parameter(
-        "Network to embed with, or encoder for the open one that is installed; a linear head is then trained instead "
-        "of networks. none: do not even ask the open encoder beside the networks.",
+        "Network to embed with, or encoder for the installed open encoder; then only a linear head is trained. none: "
+        "do not use the open encoder either.",
         _rows,
         plain=plain_rows,
         kind=str,

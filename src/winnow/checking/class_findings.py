@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..artefacts.finding import Finding
+from ..artefacts.finding import FEWEST_JUDGED, Finding
 from ..core import checks
 from ..core.errors import InputError
 
@@ -15,7 +15,6 @@ __all__ = ["class_findings"]
 
 OFTEN = 3.0  # how many times as often as the usual pair a confused pair is taken for each other
 SHARE = 0.05  # of the examples of both classes, at least
-SMALL = 10  # examples; fewer cannot be learnt and checked
 FEW = 50  # examples; fewer are too few if the class is hardly ever recognised
 LOST = 0.5  # of the recall of all classes
 
@@ -87,7 +86,7 @@ def _small(counts: NDArray[np.int64], confusion: NDArray[np.float64], classes: t
     out = []
     for place, name in enumerate(classes):
         many = "1 example" if counts[place] == 1 else f"{counts[place]} examples"
-        if counts[place] < SMALL:
+        if counts[place] < FEWEST_JUDGED:
             out.append(Finding("class", 0.95, f"{many}: too few to learn, and to tell whether it was", subject=name))
         elif counts[place] < FEW and recall[place] < LOST * every:
             words = f"{many}, of which {recall[place]:.0%} are recognised; of all examples {every:.0%}"

@@ -26,6 +26,7 @@ LEAVES = 64
 LEVEL = 0.01  # of all drift tests of one data set together
 EFFECT = 0.1  # the least difference of two distribution functions that matters
 FEWEST = 30
+TELLING, IDENTITY, CONSTANT, MISSING = range(4)  # what is found of columns, the most serious first
 NUMBERED = "numbers the rows: whole numbers, each once and without gaps"
 
 
@@ -46,7 +47,8 @@ def columns(source: Source, *, seed: int = 0) -> list[Finding]:
     Returns
     -------
     list
-        Findings of kind `column`, the surest first.
+        Findings of kind `column`, the most serious first: what gives the label away, what tells rows apart, what holds
+        one value, missing values.
     """
     if source.kind != "table" or len(source) < FEWEST:
         return []
@@ -56,31 +58,35 @@ def columns(source: Source, *, seed: int = 0) -> list[Finding]:
     for place, name in enumerate(names if source.raw is None else ()):
         column = rows[:, place]
         if np.ptp(column) == 0:
-            found.append(_column(name, 1.0, f"every row has the value {column[0]:g}"))
+            found.append((CONSTANT, _column(name, 1.0, f"every row has the value {column[0]:g}")))
         elif _numbers_rows(column):
-            found.append(_column(name, 0.95, NUMBERED))
+            found.append((IDENTITY, _column(name, 0.95, NUMBERED)))
     if source.labels is not None:
         # the numbers that one raw column was encoded as are judged together
         parts = names if source.raw is None else source.raw.parts
         places = {name: [k for k, part in enumerate(parts) if part == name] for name in dict.fromkeys(parts)}
-        found += _telling(source, rows, places, seed)
-    return sorted(found, key=lambda one: -one.probability)
+        found += [(TELLING, one) for one in _telling(source, rows, places, seed)]
+    return [one for _, one in sorted(found, key=lambda one: (one[0], -one[1].probability))]
 
 
-def _raw_columns(raw: RawRows) -> Iterator[Finding]:
+def _raw_columns(raw: RawRows) -> Iterator[tuple[int, Finding]]:
     """Columns with missing values, with one value throughout, or with a different one in every row."""
     quantities = raw.quantities()
     codes = raw.codes()
     for name, gone in raw.missing().items():
         if gone.any():
-            yield _column(name, 1.0, f"{int(gone.sum())} of {gone.size} values are missing ({gone.mean():.1%})")
+            yield (
+                MISSING,
+                _column(name, 1.0, f"{int(gone.sum())} of {gone.size} values are missing ({gone.mean():.1%})"),
+            )
         kinds = np.unique(codes[name][~gone]).size
         if kinds == 1:
-            yield _column(name, 1.0, "every row that has a value has the same")
+            yield CONSTANT, _column(name, 1.0, "every row that has a value has the same")
         elif name in quantities and not gone.any() and _numbers_rows(quantities[name]):
-            yield _column(name, 0.95, NUMBERED)
+            yield IDENTITY, _column(name, 0.95, NUMBERED)
         elif name not in quantities and kinds == gone.size:
-            yield _column(name, 0.9, "a different value in every row: an id, or text; a model may learn rows by heart")
+            words = "a different value in every row: an id, or text; a model may learn rows by heart"
+            yield IDENTITY, _column(name, 0.9, words)
 
 
 def drift(

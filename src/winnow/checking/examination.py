@@ -15,7 +15,7 @@ from ..artefacts.decisions import Decision, read_decisions
 from ..artefacts.issues import RANKED, Finding
 from ..artefacts.verdicts import read_marks
 from ..core import checks, registry
-from ..core.errors import InputError
+from ..core.errors import DataError, InputError
 from ..core.request import VerbRequest
 from ..core.run import Run
 from ..models import choose
@@ -39,6 +39,8 @@ __all__ = ["Examination", "judge"]
 
 NARROW = "convnet:width=16"
 WIDE = 12  # sides of images from which on the usual network is wider than that
+ONE_FILE = "image folder"  # the adapter whose ids are the paths of files
+UNREADABLE = "the file cannot be read as an image with 8 bits per channel"
 CONFLICT = 0.9  # how likely a label is wrong that most near-duplicates of an example do not have
 
 
@@ -79,16 +81,32 @@ class Examination:
         for kind, look in looks.items():
             found += look() if kind in self.kinds else []
         found = [*_with_verdicts(found, self.asked.marks), *_dropped(source, read_decisions(self.asked.marks))]
+        ranking = _ranking(source, found) if judged is None else judged.ranking
+        if "value" in self.kinds and self.unreadable:
+            found += [Finding("value", 1.0, UNREADABLE, id=id, flagged=True) for id in self.unreadable]
+            ranking = _longer(ranking, self.unreadable, 1.0 if source.task == "unlabelled" else 0.0)
         return Issues.of_findings(
             found,
             source=source.name,
             task=source.task,
             classes=source.classes,
-            ranking=_ranking(source, found) if judged is None else judged.ranking,
+            ranking=ranking,
             noise_rate=None if judged is None else judged.noise_rate,
             confusion=None if judged is None else judged.confusion,
             provenance=provenance,
+            unjudged="" if judged is None else judged.unjudged,
         )
+
+    @property
+    def unreadable(self) -> list[str]:
+        """Ids of the images of a folder that could not be decoded, and are not in the source."""
+        origin = self.source.origin
+        return list(origin["skipped"]["names"]) if "skipped" in origin and origin.get("adapter") == ONE_FILE else []
+
+    def readable(self, ids: list[Any]) -> list[Any]:
+        """Those of some ids that the source has."""
+        gone = set(self.unreadable)
+        return [one for one in ids if one not in gone]
 
     @property
     def _other(self) -> Source:
@@ -130,6 +148,9 @@ class Examination:
             found: Signals = asked.signals.take(source.ids)
         else:
             units = len(set(np.asarray(joined_groups(self.groups.group, source.groups)).tolist()))
+            if units < 2 and self.groups.exact.all():
+                equal = f"all {len(source)} examples of {source.name!r} are equal"
+                raise DataError(f"{equal}, so nothing tells their labels apart.")
             head = rows is not None and isinstance(asked.model, str) and asked.model == "auto"
             found = observe(
                 source,
@@ -218,6 +239,16 @@ def _ranking(source: Source, found: list[Finding]) -> dict[str, Any]:
         if one.id in sure:
             sure[one.id] = max(sure[one.id], one.probability)
     return {"id": source.ids, "probability": np.array(list(sure.values()))}
+
+
+def _longer(ranking: Mapping[str, Any], ids: list[str], sure: float) -> dict[str, Any]:
+    """The rows of all examples, and of files that could not be read."""
+    rest = {"id": ids, "probability": sure, "suggestion_probability": np.nan, "flagged": False}
+    rest["evidence"] = "not judged: the file cannot be read"
+    return {
+        name: np.concatenate([column, np.full(len(ids), rest.get(name, ""), None if name == "id" else object)])
+        for name, column in ranking.items()
+    }
 
 
 def _with_verdicts(found: list[Finding], marks: Any) -> list[Finding]:

@@ -2,7 +2,9 @@
 
 `scores.mislabelled` gives the probability. Here it becomes rows with words: wrong labels are told from examples that
 are merely hard and from those that two classes claim, a person's verdicts are taken in, and the share of wrong labels
-gets an interval. In regression, a target is suspected if it lies far from its out-of-fold prediction.
+gets an interval. Labels of classes that are too small to judge are not flagged, and none by networks that predict no
+better than always naming the largest class. In regression, a target is suspected if it lies far from its out-of-fold
+prediction.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Interval, Signals, Source
+from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.issues import Finding
 from ..scores.mislabelled import LabelEvidence, label_evidence
 from ..scores.target_evidence import target_evidence
-from ..scores.wrong_share import share_interval
+from ..scores.wrong_share import better_than_chance, share_interval
 from .flag_trial import supported_from
+from .label_words import Judged, label_words
 
 __all__ = [
     "LabelIssues",
@@ -32,8 +36,11 @@ __all__ = [
 ]
 
 FLAGGED = 0.5  # probability from which on a target counts as wrong
+UNJUDGED = (
+    "The networks predict the labels no better than always naming the largest class, so labels cannot be judged with "
+    "this network and data."
+)
 LEAST_FLAGGED = 0.3  # no label is flagged below this probability
-AMBIGUOUS = 0.3  # probability that both of two classes have at least
 FEWEST = 5  # verdicts from which on the others are estimated anew
 Floats = NDArray[np.float64]
 
@@ -52,12 +59,15 @@ class LabelIssues:
         The share of wrong labels.
     confusion
         Probability of each given class (column) for each true class (row).
+    unjudged
+        Why the labels cannot be judged, in a sentence; empty if they can.
     """
 
     ranking: Mapping[str, Any]
     findings: list[Finding]
     noise_rate: Interval | None
     confusion: Floats | None
+    unjudged: str = ""
 
 
 def label_issues(
@@ -79,25 +89,30 @@ def label_issues(
     conflicts
         How likely a label is wrong because near-duplicates have another one, by position.
     """
-    found = label_evidence(signals.take(source.ids))
+    seen = signals.take(source.ids)
+    found = label_evidence(seen)
+    known = not found.out_of_fold or better_than_chance(found.classes, found.labels)
+    copied = np.zeros(len(source), dtype=bool)
     sure = found.probability.copy()
     for at, least in (conflicts or {}).items():
-        sure[at] = max(sure[at], least)
+        sure[at], copied[at] = max(sure[at], least), least >= sure[at]
     verdicts = verdicts_of(source, marks)
     sure = with_marks(sure, verdicts)
-    found = replace(found, probability=sure, share=float(sure.mean()))
+    few = np.bincount(found.labels)[found.labels] < FEWEST_JUDGED
+    doubt = np.where(~few & (known | copied), sure, 0.0)  # what may be flagged; `sure` ranks all
+    border = supported_from(replace(found, probability=doubt), source.ids, flagged_from(doubt))
+    flagged = np.where(verdicts == "", doubt >= border, verdicts == "confirmed")
     labels, names = found.labels, np.array(source.classes)
-    border = supported_from(found, source.ids, flagged_from(sure))
-    flagged = np.where(verdicts == "", sure >= border, verdicts == "confirmed")
-    likely = found.suggestion
-    ambiguous = _ambiguous(found) & ~flagged
+    found = replace(found, probability=sure, share=float(sure.mean()))
+    judged = Judged(found, flagged, known, few, copied, verdicts)
+    likely, ambiguous = found.suggestion, judged.ambiguous
     ranking = {
         "id": source.ids,
         "probability": sure,
         "label": names[labels],
         "suggestion": names[likely],
         "suggestion_probability": found.suggestion_probability,
-        "evidence": _words(found, flagged, ambiguous, names),
+        "evidence": label_words(judged, seen, names),
         "flagged": flagged,
         "verdict": verdicts.astype(str),
     }
@@ -113,6 +128,8 @@ def label_issues(
         )
         for at in np.flatnonzero(ambiguous)
     ]
+    if not known:
+        return LabelIssues(ranking, claimed, None, None, UNJUDGED)
     return LabelIssues(
         ranking, claimed, rate_of(found.share, verdicts, found.out_of_fold), _confusion(found, len(names))
     )
@@ -182,34 +199,6 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
 def verdicts_of(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]:
     """What a person said of each example; nothing if not marked."""
     return np.array([(marks or {}).get(str(one), "") for one in source.ids.tolist()], dtype=object)
-
-
-def _ambiguous(found: LabelEvidence) -> NDArray[np.bool_]:
-    """Where the given class and another one are both likely, and together nearly certain."""
-    rows = np.arange(found.labels.size)
-    mine = found.classes[rows, found.labels]
-    theirs = found.classes[rows, found.suggestion]
-    return np.asarray((mine >= AMBIGUOUS) & (theirs >= AMBIGUOUS) & (mine + theirs >= 0.8))
-
-
-def _words(
-    found: LabelEvidence, flagged: NDArray[np.bool_], ambiguous: NDArray[np.bool_], names: NDArray[Any]
-) -> NDArray[Any]:
-    """The evidence in words."""
-    rows = np.arange(found.labels.size)
-    who = "networks that were not trained on it" if found.out_of_fold else "the network that was trained on it"
-    mine, theirs = found.classes[rows, found.labels], found.classes[rows, found.suggestion]
-    other = names[found.suggestion]
-    made = np.full(rows.size, "nothing speaks against the label", dtype=object)
-    for i in np.flatnonzero(theirs > mine):
-        made[i] = f"hard, not wrong: {who} lean towards {other[i]}, but learn the label"
-    for i in np.flatnonzero((theirs > mine) & (found.probability >= FLAGGED)):
-        made[i] = f"{who} lean towards {other[i]}, but held-out labels are predicted worse without such examples"
-    for i in np.flatnonzero(ambiguous):
-        made[i] = f"two plausible classes, the given one and {other[i]}"
-    for i in np.flatnonzero(flagged):
-        made[i] = f"{who} give {other[i]} {theirs[i]:.0%} and the label {mine[i]:.0%}"
-    return made
 
 
 def rate_of(share: float, verdicts: NDArray[Any], out_of_fold: bool) -> Interval:

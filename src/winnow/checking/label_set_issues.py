@@ -1,7 +1,8 @@
 """Label issues with several labels per example: which are missing, which should not be there.
 
 Each label is judged by itself (`scores.label_set_evidence`). An example has one row, with the probability that any of
-its labels is wrong, and what should be changed: "add dog, remove cat".
+its labels is wrong, and what should be changed: "add dog, remove cat". Labels that too few examples have, or have not,
+are not judged.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals, Source
+from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.label_sets import label_words
 from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
 from .label_issues import FLAGGED, LabelIssues, flagged_from, rate_of, verdicts_of, with_marks
+from .label_words import few_words
 
 __all__ = ["label_set_issues"]
 
@@ -35,9 +38,13 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
     found = label_set_evidence(signals.take(source.ids))
     verdicts = verdicts_of(source, marks)
     sure = with_marks(found.probability, verdicts)
-    border = flagged_from(sure)
-    flagged = np.where(verdicts == "", sure >= border, verdicts == "confirmed")
-    changes = [_changes(row) for row in found.wrong]
+    has = found.labels.sum(axis=0, dtype=np.int64)
+    few = np.minimum(has, len(source) - has) < FEWEST_JUDGED
+    judged = np.where(few, 0.0, found.wrong)
+    doubt = with_marks(1.0 - np.prod(1.0 - judged, axis=1), verdicts)  # what may be flagged; `sure` ranks all
+    flagged = np.where(verdicts == "", doubt >= flagged_from(doubt), verdicts == "confirmed")
+    shown = np.where((flagged & (judged.max(axis=1) > 0))[:, None], judged, found.wrong)
+    changes = [_changes(row) for row in shown]
     names = source.classes
     ranking = {
         "id": source.ids,
@@ -47,7 +54,7 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
             [", ".join(_change(found, at, k, names) for k in which) for at, which in enumerate(changes)], dtype=object
         ),
         "suggestion_probability": np.minimum(found.wrong.max(axis=1), sure),
-        "evidence": np.array([_words(found, at, which, names) for at, which in enumerate(changes)], dtype=object),
+        "evidence": np.array([_words(found, at, which, names, few) for at, which in enumerate(changes)], dtype=object),
         "flagged": flagged,
         "verdict": verdicts.astype(str),
     }
@@ -65,10 +72,12 @@ def _change(found: LabelSetEvidence, at: int, label: int, names: tuple[str, ...]
     return f"{'remove' if found.labels[at, label] else 'add'} {names[label]}"
 
 
-def _words(found: LabelSetEvidence, at: int, which: list[int], names: tuple[str, ...]) -> str:
+def _words(found: LabelSetEvidence, at: int, which: list[int], names: tuple[str, ...], few: NDArray[np.bool_]) -> str:
     """The evidence in words."""
     if found.wrong[at, which[0]] < FLAGGED / 2:
         return "nothing speaks against the labels"
+    if few[which[0]]:
+        return few_words(int(found.labels[:, which[0]].sum()), names[which[0]])
     who = "networks that were not trained on it" if found.out_of_fold else "the network that was trained on it"
     said: list[Any] = [f"{names[k]} {found.chances[at, k]:.0%}" for k in which]
     return f"{who} give {', '.join(said)}"

@@ -112,9 +112,11 @@ def _run(arguments: list[str] | None) -> int:
     warnings.showwarning = lambda message, *_, **__: print(f"winnow: note: {message}", file=sys.stderr)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _stop)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored, as under nohup
+            signal.signal(signal.SIGINT, _stop)
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        with shown(), invoked(words), local_runs(words) as here:
+        with shown(lines="--json" not in words), invoked(words), local_runs(words) as here:
             outcome = app(args=here, prog_name="winnow", standalone_mode=False)
         if outcome != STOPPED:  # what typer returns after Ctrl-C
             return outcome if isinstance(outcome, int) else 0
@@ -122,7 +124,10 @@ def _run(arguments: list[str] | None) -> int:
         print(f"winnow: {' '.join(str(error).split())}", file=sys.stderr)
         return int(getattr(error, "exit_code", 2))
     except UsageError as error:
-        error.show()
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            print(f"winnow: {_usage(error)}", file=sys.stderr)
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         pass
@@ -130,6 +135,20 @@ def _run(arguments: list[str] | None) -> int:
     return STOPPED
 
 
+def _usage(error: Any) -> str:
+    """What is wrong with the options, in one sentence, with what the option in question is for."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    param, command = getattr(error, "param", None), getattr(error.ctx, "command_path", "winnow")
+    meant = getattr(param, "help", None) if isinstance(error, typer.BadParameter) else None
+    said = said[0].lower() + said[1:]
+    return f"{said}; {command} --help lists the options." if not meant else f"{said}; it takes: {meant}"
+
+
 def _stop(*_: object) -> NoReturn:
-    """End as after Ctrl-C: schedulers and containers ask a program to stop by SIGTERM."""
+    """End as after Ctrl-C: schedulers and containers ask a program to stop by SIGTERM.
+
+    Threads of libraries that are stopped in the middle of their work, such as the one that hands work to the workers,
+    may end in a traceback, which would say nothing to the user.
+    """
+    threading.excepthook = lambda _: None
     raise KeyboardInterrupt

@@ -30,7 +30,7 @@ def audit(
     out: Annotated[Path, typer.Option(help="Run directory for audit.json and audit.html.")] = Path("runs/audit"),
     as_json: o.Json = False,
 ) -> None:
-    """Say what a subset is like: a head's change, coverage, balance, issues inside, a forecast, beside random ones."""
+    """Compare a subset with random ones: change of a linear head, coverage, balance, issues, expected accuracy."""
     found = call.verb(subset, call.what, **{**call.keywords, **call.opening}, out=out)
     if as_json:
         o.say_json({"page": str(out / "audit.html"), **found.values()})

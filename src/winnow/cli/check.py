@@ -45,6 +45,7 @@ def check(
                 "examples": issues.examples,
                 "found": issues.counts(),
                 "noise_rate": issues.noise_rate,
+                "unjudged": issues.unjudged or None,
                 "left_out": left_out,
                 "kept": issues.examples - left_out,
             }

@@ -30,14 +30,14 @@ def register(app: typer.Typer) -> None:
 
 
 def do(
-    run: Annotated[Path, typer.Argument(help="Run directory whose steps are written down.")],
+    run: Annotated[Path, typer.Argument(help="Run directory of a command with --engine later.")],
     step: Annotated[str | None, typer.Argument(help="The step to do, such as observe/seed-3.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the steps of the stage and do none.")] = False,
     index: Annotated[int | None, typer.Option(help="Do every COUNT-th step, beginning with this one; from 0.")] = None,
     count: Annotated[int, typer.Option(help="Number of processes that share the steps.")] = 1,
     as_json: o.Json = False,
 ) -> None:
-    """Do steps of a run that its command wrote down; run that command again when all are done."""
+    """Run steps that a command with --engine later has listed; repeat that command when all are done."""
     from ..engines.written_steps import listed_steps
 
     found = listed_steps(run)
@@ -77,7 +77,7 @@ def _wanted(steps: list[dict[str, Any]], step: str | None, index: int | None, co
 
 def _do(run: Path, found: dict[str, Any], names: list[str]) -> list[str]:
     """Repeat the command of the run, up to these steps."""
-    from ..core.run import together
+    from ..core.run_lock import together
     from ..engines import Local
     from ..engines.written_steps import StepsDone, only_steps
     from . import app

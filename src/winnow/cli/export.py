@@ -29,13 +29,14 @@ def export(
         Path, typer.Option(help="Where to write; .csv, .jsonl, .parquet, .npz, .tar and so on, or a folder.")
     ],
     data: Annotated[
-        str | None, typer.Argument(help="The data it was chosen from; if not given, where they were then.")
+        str | None,
+        typer.Argument(help="The data it was chosen from; if not given, they are looked for where they were."),
     ] = None,
     format: Annotated[str | None, typer.Option(help="The format, if the ending of --out does not say it.")] = None,
     copy: Annotated[bool, typer.Option("--copy", help="Copy the files of a folder instead of linking them.")] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Write what a subset keeps in the format the data came in, with weights and soft targets as columns."""
+    """Write the kept examples in the format of the data, with weights and soft targets as columns."""
     from ..artefacts import Subset
     from ..core.stored_runs import whole
 

@@ -16,7 +16,7 @@ from ..core.files import plain
 if TYPE_CHECKING:
     from ..artefacts import Signals, Subset
 
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

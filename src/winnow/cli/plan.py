@@ -33,7 +33,7 @@ def plan(
     ] = None,
     rows: Annotated[float | None, typer.Option(help="Instead of DATA: how many rows, such as 1e9.")] = None,
     dim: Annotated[int | None, typer.Option(help="With --rows: numbers per row, or per embedding.")] = None,
-    classes: Annotated[int, typer.Option(help="With --rows: classes, each with a floor.")] = 1,
+    classes: Annotated[int, typer.Option(help="With --rows: number of classes, each with a minimum count.")] = 1,
     pace: Annotated[
         float | None, typer.Option(help="With --rows: examples per second that your network embeds on one worker.")
     ] = None,

@@ -32,7 +32,8 @@ def proxy(
     test: Annotated[
         list[str] | None,
         typer.Option(
-            help="Test data, to be halved; or choose=data and judge=data; the test split of the data if not given."
+            help="Test data: one half chooses and the other judges; or choose=data and judge=data; the test split of "
+            "the data if not given."
         ),
     ] = None,
     as_json: o.Json = False,

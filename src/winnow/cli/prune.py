@@ -28,7 +28,7 @@ def prune(
     call: Call,
     out: Annotated[Path, typer.Option(help="Run directory; the same command resumes there.")] = Path("runs/prune"),
     export: Annotated[
-        Path | None, typer.Option(help="Also write what is kept there, in the format the data came in.")
+        Path | None, typer.Option(help="Also write the kept examples to this path, in the format of the data.")
     ] = None,
     as_json: o.Json = False,
 ) -> None:

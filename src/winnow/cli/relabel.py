@@ -55,7 +55,7 @@ def relabel(
             mode, other = ("--compare", "--prior") if compare else ("--prior", "--compare")
             raise InputError(f"{option} of winnow relabel is for {other}, not for {mode}{hint}.")
     if prior is not None and dim is None:
-        raise InputError("winnow relabel --prior needs --dim, the length of a target.")
+        raise InputError("relabel --prior needs --dim, the length of a target.")
     if prior is None or dim is None:
         _compare(call, priors or [], by_labels, form or "regression", as_json)
         return

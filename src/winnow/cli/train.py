@@ -61,7 +61,12 @@ def train(
     if found.held_out:
         typer.echo(f"{found.held_out} examples were held out for the proof and not trained on; give --test to use all")
     if found.accuracy is not None:
-        typer.echo(f"{WORDS[found.metric]} on the test data: {found.accuracy:.4f}")
+        which = ", this network" if found.arms else ""
+        typer.echo(f"{WORDS[found.metric]} on the test data{which}: {found.accuracy:.4f}")
+    if found.arms:
+        runs = max((gain.runs for gain in found.gains.values()), default=1)
+        each = f"mean of {runs} trainings with different seeds" if runs > 1 else "one training"
+        typer.echo(f"of each below, the {each}:")
     for arm, row in found.arms.items():
         typer.echo(f"{arm:24s} {row['accuracy']:.4f}  {row['steps']:8,.0f} steps  {row['seconds']:8.1f} s")
     for arm, gain in found.gains.items():

@@ -27,7 +27,7 @@ def view(
         str, typer.Argument(help="Run directory of prune, check, observe, evaluate, explain or plan, or its URL.")
     ],
     data: Annotated[
-        str | None, typer.Option(help="The data of the run; opened again as the run says if not given.")
+        str | None, typer.Option(help="The data of the run; if not given, they are opened from where they were.")
     ] = None,
     map: Annotated[str, typer.Option(help="How the map is made: pca, or umap if installed.")] = "pca",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes any free one.")] = 0,

@@ -52,12 +52,13 @@ class UnknownNameError(WinnowError, LookupError):
     @classmethod
     def of(cls, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
         """Build the standard sentence for an unknown `name` of a `kind`."""
-        names = sorted(known)
+        names = sorted(filter(None, known))
         near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
         hint = f" (nearest: {near[0]!r})" if near else ""
         if len(names) > MOST_LISTED:
             names = [*names[:SOME_LISTED], f"and {len(names) - SOME_LISTED} more"]
-        return cls(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}.")
+        listed = f"known: {', '.join(names)}" if names else "none is known here"
+        return cls(f"unknown {kind} {name!r}{hint}; {listed}.")
 
 
 class NotDefinedError(WinnowError, TypeError):

@@ -1,31 +1,40 @@
-"""Progress bars: silent in libraries and outside terminals, a rich bar on request.
+"""Progress: silent in libraries; on request a rich bar on a terminal, and plain lines anywhere else.
 
-`track` is the simple form; `task` is for work that reports its steps itself. Bars appear only inside `shown()` (the
-command line opens it), only if stderr is a terminal, and only after two seconds of work.
+`track` is the simple form; `task` is for work that reports its steps itself. Progress appears only inside `shown()`,
+which the command line opens. On a terminal a bar appears after two seconds of work. Elsewhere, as in a pipe or under
+nohup, each piece of work gets a line when it starts and one a minute while it goes on; one that starts within two
+seconds of the last line gets its line after two seconds, if it still goes on.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
+
+from .units import GAP, seconds_text
 
 __all__ = ["shown", "task", "track"]
 
 T = TypeVar("T")
 Advance = Callable[[int], None]
 
-PATIENCE = 2.0  # seconds of work before a bar appears
-_wanted: ContextVar[bool] = ContextVar("winnow_progress", default=False)
+PATIENCE = 2.0  # seconds of work before a bar appears, and between the lines of short pieces of work
+EVERY = 60.0  # seconds between two lines of one piece of work
+NOTHING, BARS, ALL = "nothing", "bars", "all"
+_wanted: ContextVar[str] = ContextVar("winnow_progress", default=NOTHING)
+_last = {"line": 0.0}  # when the last line was written
 
 
 @contextmanager
-def shown(enabled: bool = True) -> Iterator[None]:
-    """Let bars appear within this block."""
-    token = _wanted.set(enabled)
+def shown(enabled: bool = True, *, lines: bool = True) -> Iterator[None]:
+    """Let bars appear within this block, and lines if stderr is no terminal."""
+    token = _wanted.set((ALL if lines else BARS) if enabled else NOTHING)
+    _last["line"] = time.monotonic()
     try:
         yield
     finally:
@@ -34,15 +43,16 @@ def shown(enabled: bool = True) -> Iterator[None]:
 
 @contextmanager
 def task(label: str, total: int | None = None) -> Iterator[Advance]:
-    """Show a bar for one piece of work; call the yielded function with the number of steps just finished."""
-    if not _wanted.get() or not sys.stderr.isatty():
+    """Show how far one piece of work is; call the yielded function with the number of steps just finished."""
+    wanted, terminal = _wanted.get(), sys.stderr.isatty()
+    if wanted == NOTHING or (wanted == BARS and not terminal):
         yield _ignore
         return
-    bar = _Bar(label, total)
+    shower = _Bar(label, total) if terminal else _Lines(label, total)
     try:
-        yield bar.advance
+        yield shower.advance
     finally:
-        bar.close()
+        shower.close()
 
 
 def track(items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
@@ -106,4 +116,43 @@ class _Bar:
             self._close()
 
 
+class _Lines:
+    """Plain lines about a piece of work; one inside another stays silent."""
+
+    def __init__(self, label: str, total: int | None) -> None:
+        self._label, self._total, self._done = label, total, 0
+        self._start = time.monotonic()
+        self._outer = not _live_lines
+        self._over = threading.Event()
+        if self._outer:
+            _live_lines.append(self)
+            wait = PATIENCE - (self._start - _last["line"])
+            if wait <= 0:
+                self._say()
+            threading.Thread(target=self._watch, args=(wait,), daemon=True, name="winnow-progress").start()
+
+    def advance(self, steps: int) -> None:
+        self._done += steps
+
+    def _watch(self, wait: float) -> None:
+        if wait > 0 and not self._over.wait(wait):
+            self._say()
+        while not self._over.wait(EVERY):
+            self._say()
+
+    def _say(self) -> None:
+        passed = time.monotonic() - self._start
+        steps = "" if self._total is None else f"{self._done:,} of {self._total:,}"
+        after = f"after {seconds_text(round(passed)).replace(GAP, ' ')}" if passed >= EVERY else ""
+        about = ", ".join(filter(None, (steps, after)))
+        _last["line"] = time.monotonic()
+        print(f"winnow: {self._label}{f' ({about})' if about else ''}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        self._over.set()
+        if self._outer:
+            _live_lines.remove(self)
+
+
 _live_bars: list[object] = []
+_live_lines: list[object] = []

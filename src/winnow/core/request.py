@@ -141,7 +141,7 @@ def _several(name: str, owner: str, value: Any) -> Any:
 
 Observations = Annotated[int | Sequence[int], Parameter("Number of trainings to observe.", _several, kind=int)]
 Retrainings = Annotated[int | Sequence[int], Parameter("Number of retrainings per arm.", _several, kind=int)]
-Seed = Annotated[int, whole("Seed of everything random.", low=0)]
+Seed = Annotated[int, whole("Random seed.", low=0)]
 RunDirectory = Annotated[
     Run | str | Path | None,
     Parameter("Run directory; the same command resumes there.", _directory, plain=None, kind=Path | None),

@@ -11,43 +11,29 @@ result is the same, byte for byte. `docs/run-directory.md` describes the format.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self, TypeVar
 
 from .code_digest import coded
-from .errors import InputError, NotFoundError, RunInUseError, StoreError, WinnowError
+from .errors import InputError, NotFoundError, StoreError, WinnowError
 from .files import PART, file_digest, fingerprint, plain, read_json, write_json, written_files
 from .invocation import command_words
 from .remote import copied_back, is_url, mirrored
 from .run_command import command_of
+from .run_lock import LOCK, hold, is_together, together
 from .serialiser import durations_of, timed
+from .step_record import damaged_file, has_record, read_record, record_path, recorded_seconds, write_record
 from .unfinished import forget_unfinished, under_way
 
 __all__ = ["FORMAT", "LOCK", "Run", "has_record", "read_record", "recorded_seconds", "together"]
 
 FORMAT = 2  # version of the run directory's layout
-LOCK = "lock"
-RECORD = {"key", "file", "seconds", "digests"}
-_together: ContextVar[bool] = ContextVar("together", default=False)
-
-
-@contextmanager
-def together() -> Iterator[None]:
-    """Open runs within the block beside other processes that do so: each does steps of its own.
-
-    Nobody may then open the run alone, as a command does, and nothing of the others is tidied away.
-    """
-    token = _together.set(True)
-    try:
-        yield
-    finally:
-        _together.reset(token)
 
 
 class Artefact(Protocol):
@@ -77,10 +63,12 @@ class Run:
     """
 
     def __init__(self, path: str | Path | None, settings: Mapping[str, Any], *, extend: bool = False) -> None:
+        self._given = "" if path is None else path
         self.path = None if path is None else mirrored(path) if is_url(path) else Path(path)
         self.settings = dict(settings)
         self._extend = extend
         self._lock: IO[str] | None = None
+        self._new = self._folder_new = False
         self._seconds: dict[str, float] = {}
         self.whole, self.folder = self, ""  # of a part of a run, the run and the folder (`run_part`)
 
@@ -96,7 +84,7 @@ class Run:
     @contextmanager
     def held(path: Path) -> Iterator[None]:
         """Lock a directory for the block, whatever it holds."""
-        lock = _hold(path)
+        lock = hold(path)
         try:
             yield
         finally:
@@ -119,12 +107,14 @@ class Run:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"the run directory must be a directory; {self.path} is a file.")
             ours = (self.path / "run.json").exists()
+            self._new = not ours and not is_url(self._given)
             if not ours and self.path.exists() and any(item.name != LOCK for item in self.path.iterdir()):
                 raise StoreError(f"{self.path} is not empty and is not a winnow run; choose another directory.")
             if self.path.is_symlink() and not self.path.exists():
                 raise InputError(f"the run directory {self.path} is a link to nothing; remove it, or make its target.")
+            self._folder_new = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = _hold(self.path)
+            self._lock = hold(self.path)
         except OSError as error:
             if isinstance(error, WinnowError):
                 raise
@@ -156,7 +146,7 @@ class Run:
                 if "source" in changed and "command" not in changed:
                     what = "other data"
                 raise StoreError(f"{path} holds a run with {what}; give another directory (--out) or the same command.")
-            if _together.get():
+            if is_together():
                 return
             for left_over in path.rglob(f".*{PART}"):  # left by a process killed while writing; we hold the lock
                 left_over.unlink(missing_ok=True)
@@ -175,6 +165,8 @@ class Run:
         if self._lock is not None:
             if self.path is not None:
                 copied_back(self.path)
+                if self._new and isinstance(error, WinnowError) and not is_together():
+                    _forget(self.path, self._folder_new)
             self._lock.close()  # closing releases the lock
             self._lock = None
 
@@ -218,7 +210,7 @@ class Run:
 
     def earlier(self, name: str, kind: type[A], code: object) -> A | None:
         """Return the artefact of a step recorded under any key, if it is whole and was made by the same code."""
-        record = None if self.path is None else read_record(self.path / "steps" / f"{name}.json")
+        record = None if self.path is None else read_record(record_path(self.path, name))
         if record is None or record.get("code") != fingerprint(code) or self._damage(record) is not None:
             return None
         assert self.path is not None
@@ -231,13 +223,13 @@ class Run:
         """
         if self.path is None:
             return None
-        record_path = self.path / "steps" / f"{name}.json"
-        if not record_path.exists():
+        place = record_path(self.path, name)
+        if not place.exists():
             return None
-        record = read_record(record_path)
+        record = read_record(place)
         if record is not None and record["key"] != fingerprint(key):
             return None
-        damage = f"{record_path} is not as winnow wrote it" if record is None else self._damage(record)
+        damage = f"{place} is not as winnow wrote it" if record is None else self._damage(record)
         if record is not None and damage is None:
             try:
                 found = timed(kind.load(self.path / record["file"]), record.get("durations", {}))
@@ -252,13 +244,8 @@ class Run:
     def _damage(self, record: Mapping[str, Any]) -> str | None:
         """What is wrong with the files of a step, in words; None if they are as they were written."""
         assert self.path is not None
-        for file, digest in record["digests"].items():
-            path = self.path / file
-            if not path.is_file():
-                return f"{path} is missing"
-            if file_digest(path) != digest:
-                return f"{path} has changed since it was written"
-        return None
+        found = damaged_file(self.path, record)
+        return None if found is None else f"{self.path / found[0]} {found[1]}"
 
     def put(
         self, name: str, made: A, seconds: float, *, key: object = None, file: str | None = None, code: object = None
@@ -268,7 +255,7 @@ class Run:
         if self.path is not None:
             where = file if file is not None else name
             # An old record must not vouch for the new artefact if we are killed between the two writes.
-            (self.path / "steps" / f"{name}.json").unlink(missing_ok=True)
+            record_path(self.path, name).unlink(missing_ok=True)
             with written_files() as files:
                 made.save(self.path / where)
             digests = {os.path.relpath(file, self.path): file_digest(file) for file in files}
@@ -292,8 +279,9 @@ class Run:
             record = {"key": fingerprint(key), "file": file, "seconds": seconds, "digests": dict(digests)}
             record |= {} if code is None else {"code": fingerprint(code)}
             record |= {"durations": dict(durations)} if durations else {}
-            write_json(self.path / "steps" / f"{name}.json", {**record, "check": fingerprint(record)})
-            copied_back(self.path, [*(self.path / one for one in digests), self.path / "steps" / f"{name}.json"])
+            place = record_path(self.path, name)
+            write_record(place, record)
+            copied_back(self.path, [*(self.path / one for one in digests), place])
             forget_unfinished(self.path, name)
 
     def spent(self, name: str, seconds: float) -> None:
@@ -305,29 +293,15 @@ class Run:
         return sum(value for name, value in self._seconds.items() if name.startswith(prefix))
 
 
-def recorded_seconds(run: str | Path, step: str) -> float:
-    """Return the seconds that a saved run records for a step, or for all steps below it."""
-    steps = Path(run) / "steps"
-    found = [steps / f"{step}.json", *(steps / step).rglob("*.json")] if (steps / step).is_dir() else []
-    found = found[1:] or [steps / f"{step}.json"]  # if a step has parts, only the parts count
-    return sum(float(read_json(path)["seconds"]) for path in found if path.exists())
-
-
-def has_record(run: Path, step: str, key: str) -> bool:
-    """Whether a step is recorded as finished under a key, given as its fingerprint; files are not looked at."""
-    path = run / "steps" / f"{step}.json"
-    found = read_record(path) if path.exists() else None
-    return found is not None and bool(found["key"] == key)
-
-
-def read_record(path: Path) -> dict[str, Any] | None:
-    """Return a step's record, or None if it is not as it was written."""
-    try:
-        found = read_json(path)
-        check = found.pop("check")
-    except (StoreError, AttributeError, KeyError, TypeError):
-        return None
-    return found if check == fingerprint(found) and found.keys() >= RECORD else None
+def _forget(path: Path, folder: bool) -> None:
+    """Remove a new run whose command was refused before anything was written, and its folder if that is new too."""
+    ours = (path / "run.json", path / LOCK)
+    if not all(item.is_dir() or item in ours for item in path.rglob("*")):
+        return
+    for item in ours:
+        item.unlink(missing_ok=True)
+    if folder:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -341,25 +315,3 @@ def _about(path: Path) -> dict[str, Any]:
             f"again with: {command_of(path, found)}"
         )
     return found
-
-
-def _hold(path: Path) -> IO[str]:
-    """Lock the directory; the system releases the lock when the process ends, in whatever way."""
-    import fcntl  # not available on every system, where `import winnow` should still work
-
-    file = (path / LOCK).open("a+")
-    shared = _together.get()
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError:
-        file.seek(0)
-        holder = file.read().strip() or "another process"
-        file.close()
-        raise RunInUseError(
-            f"{path} is in use by {holder}; wait for it to finish or choose another directory."
-        ) from None
-    if not shared:
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
-    return file

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from .errors import StoreError, reason
 
-__all__ = ["HELD", "SPAN", "filled_rows", "let_go", "map_of", "rows_at", "scratch_rows"]
+__all__ = ["HELD", "SPAN", "filled_rows", "let_go", "map_of", "rows_at", "scratch_rows", "zero_rows"]
 
 HELD = 256 << 20  # bytes that are held in memory
 WRITTEN = 32 << 20  # bytes between two times at which written pages are let go
@@ -61,6 +61,14 @@ def scratch_rows(shape: tuple[int, ...], dtype: DTypeLike, held: int = HELD) -> 
         if isinstance(error, StoreError):
             raise
         raise StoreError(f"cannot write to {directory}: {reason(error)}.") from None
+
+
+def zero_rows(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array of zeros, in memory or in such a file."""
+    made = scratch_rows(shape, dtype)
+    made.fill(0)
+    let_go(made)
+    return made
 
 
 def filled_rows(batches: Iterable[NDArray[Any]], count: int) -> NDArray[Any]:

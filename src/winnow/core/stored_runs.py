@@ -15,8 +15,10 @@ from typing import Any
 
 from .errors import NotFoundError, StoreError
 from .files import PART, file_digest, read_json
-from .run import FORMAT, LOCK, Run, read_record
+from .run import FORMAT, Run
 from .run_command import command_of
+from .run_lock import LOCK
+from .step_record import damaged_file, read_record, record_path
 from .unfinished import UNFINISHED
 
 __all__ = ["Damage", "StoredRun", "compact_run", "delete_run", "stored_run", "stored_runs", "verify_run", "whole"]
@@ -224,18 +226,13 @@ def _damage(folder: Path, record: dict[str, Any] | None) -> str | None:
     """What is wrong with a step, in words; None if nothing is."""
     if record is None:
         return "its record is not as winnow wrote it"
-    for name, digest in record["digests"].items():
-        file = folder / name
-        if not file.is_file():
-            return f"{name} is missing"
-        if file_digest(file) != digest:
-            return f"{name} has changed since it was written"
-    return None
+    found = damaged_file(folder, record)
+    return None if found is None else " ".join(found)
 
 
 def _forget(folder: Path, step: str, record: dict[str, Any] | None) -> None:
     """Remove a step: its record first, so that none is left without its files."""
-    (folder / "steps" / f"{step}.json").unlink()
+    record_path(folder, step).unlink()
     for name in () if record is None else record["digests"]:
         file = folder / name
         if file.resolve().is_relative_to(folder.resolve()) and file.name != LOCK:

@@ -3,7 +3,8 @@
 `RUN/todo.json` lists the steps of the stage that the run is in: name, function, a fingerprint of the inputs, and the
 file to be written. Inputs are not stored there. The command is, so `winnow do RUN STEP` repeats the command with an
 engine that does only that step: what the step needs is opened and computed as it was the first time, finished steps
-are loaded, and nothing is unpickled. Several such processes may work in one run at the same time (`core.run.together`).
+are loaded, and nothing is unpickled. Several such processes may work in one run at the same time
+(`core.run_lock.together`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..core import registry
 from ..core.errors import NotFoundError, StoreError, WinnowError
 from ..core.files import fingerprint, read_json, write_json
 from ..core.invocation import command_words
-from ..core.run import has_record
+from ..core.step_record import has_record
 from .needs import Needs
 from .receipts import Job
 

@@ -43,7 +43,7 @@ __all__ = ["Metric", "Repeated", "evaluate"]
 Weighting = Annotated[str, choice("Multiply losses by the weights of a subset, or draw examples by weight", WEIGHTINGS)]
 Metric = Annotated[
     str | None,
-    choice("What conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
+    choice("Metric that conclusions are based on; accuracy (r2 for regression) if not given", METRICS),
 ]
 Repeated = Annotated[bool, flag("Also train on a random subset that is drawn anew for each epoch.")]
 Dynamic = Annotated[bool, flag("Also train on everything with dynamic sampling for the same number of steps.")]
@@ -144,7 +144,9 @@ def evaluate(
         Where trainings run.
     costs
         The cost of finding each subset: seconds by stage (`plan`, `observe`, `score`, `select`, `veto`,
-        `search`, `targets`, `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it.
+        `search`, `targets`, `pretrain`), for the cost table. The cost of `soft` is added to the arms that use it: its
+        `seconds` and `prior_seconds`. Soft labels from an observation cost that observation, which is counted once:
+        their `prior_seconds`, or else the largest `observe` given here; without either the cost is unknown.
     **opening
         Keywords of `wn.open`, such as `labels=`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from .arms import FULL, PlannedArm
 __all__ = ["check_soft", "with_soft"]
 
 SOFT = "soft"
+OBSERVED = "soft_targets"  # the step in the provenance of soft labels that are predictions of observed networks
 
 
 def check_soft(source: Source, soft: object, fits: bool) -> SoftLabels | None:
@@ -52,6 +54,7 @@ def with_soft(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedAr
     """
     own = {one.arm.size: _weight(one) for one in planned if one.arm.soft}
     names = {one.arm.name for one in planned}
+    observed = _observed(planned, soft)
     made = []
     for one in planned:
         if one.arm.kind == "full" or one.arm.soft:
@@ -65,7 +68,8 @@ def with_soft(planned: Sequence[PlannedArm], soft: SoftLabels) -> list[PlannedAr
             continue  # soft labels were made for a part of the source, such as the part that is not held out
         _check_ids(one, soft)
         weight = soft.weight if one.arm.kind == "subset" else own.get(one.arm.same_steps or one.arm.size, soft.weight)
-        arm = replace(one.arm, name=name, soft=True, baseline=_baseline(one.arm), selection=_paid(one.arm, soft))
+        paid = _paid(one.arm, soft, observed)
+        arm = replace(one.arm, name=name, soft=True, baseline=_baseline(one.arm), selection=paid)
         arm = replace(arm, kind="subset") if arm.kind == "random" else arm
         # A folder that no subset's name can produce: see `file_name`.
         made.append(PlannedArm(arm, one.subsets, f"{SOFT}~{one.folder}", soft=weight))
@@ -103,11 +107,30 @@ def _baseline(arm: Arm) -> str | None:
     return None if arm.baseline in (None, FULL) else f"{SOFT} {arm.baseline}"  # full is not trained on soft labels
 
 
-def _paid(arm: Arm, soft: SoftLabels) -> dict[str, float]:
-    """The cost of the arm and of the soft labels; a sum with an unknown part is unknown."""
-    if arm.kind == "subset" and not arm.selection:
+def _observed(planned: Sequence[PlannedArm], soft: SoftLabels) -> float | None:
+    """Seconds of the observation that gave the soft labels; None if they came from elsewhere, NaN if unknown.
+
+    If the soft labels do not say, it is what the subsets under test paid for theirs: soft targets that come with a
+    subset are of the same observation.
+    """
+    if soft.provenance.get("step") != OBSERVED:
+        return None
+    if soft.prior_seconds > 0:
+        return soft.prior_seconds
+    return max((one.arm.selection["observe"] for one in planned if "observe" in one.arm.selection), default=math.nan)
+
+
+def _paid(arm: Arm, soft: SoftLabels, observed: float | None) -> dict[str, float]:
+    """The cost of the arm and of the soft labels; a sum with an unknown part is unknown.
+
+    An arm that was itself chosen by an observation pays for one.
+    """
+    if (arm.kind == "subset" and not arm.selection) or (observed is not None and math.isnan(observed)):
         return {}
     cost = dict(arm.selection)
-    for stage, seconds in (("targets", soft.seconds), ("pretrain", soft.prior_seconds)):
-        cost[stage] = cost.get(stage, 0.0) + seconds
+    if observed is None:
+        cost["pretrain"] = cost.get("pretrain", 0.0) + soft.prior_seconds
+    else:
+        cost["observe"] = max(cost.get("observe", 0.0), observed)
+    cost["targets"] = cost.get("targets", 0.0) + soft.seconds
     return cost

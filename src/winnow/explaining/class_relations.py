@@ -21,13 +21,12 @@ from ..core.seeds import stream
 from ..methods.lpntk import FeatureRows, relations
 from ..methods.lpntk.kernel_rows import opened, spans
 from ..methods.lpntk.signal import joined_seeds
-from .doubted_labels import DoubtedLabels
+from .doubted_labels import UNRELATED, DoubtedLabels
 
 __all__ = [
     "COUNTED",
     "JUDGED",
     "THRESHOLD",
-    "UNRELATED",
     "Examples",
     "drawn_by_class",
     "relate",
@@ -36,7 +35,7 @@ __all__ = [
 
 JUDGED = 20_000  # most examples that are related to each other
 COUNTED = 8192  # most examples whose pairs are counted
-THRESHOLD, UNRELATED = 0.75, 0.05  # of `relations`
+THRESHOLD = 0.75  # of `relations`
 LISTED = 5000  # most class pairs that are stored; all for up to 100 classes
 IN_A_RUN = 12  # most label issues shown in a run's report
 PARTNERS = 3  # of each of them

@@ -1,7 +1,7 @@
 """Doubted labels: which labels look wrong, by the training that the explanation needs anyway.
 
 The probability that a label is wrong and the likely class are those of the score `mislabelled`. The kernel adds the
-nearest example of that class, as a witness.
+nearest example of that class, as a witness, if the two teach each other anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts import Signals
 from ..artefacts.explanation import LabelError
-from ..artefacts.explanation_text import FEWEST
+from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.source import positions_of
 from ..methods.lpntk.kernel_rows import opened
 from ..scores.mislabelled import label_evidence
@@ -22,9 +22,10 @@ from ..scores.mislabelled import label_evidence
 if TYPE_CHECKING:
     from .class_relations import Examples
 
-__all__ = ["FEWEST", "LIKELY", "DoubtedLabels", "witness"]
+__all__ = ["LIKELY", "UNRELATED", "DoubtedLabels", "witness"]
 
 LIKELY = 0.5  # a label looks wrong if it is more likely wrong than right
+UNRELATED = 0.05  # of a cosine or a projection; two examples below it say nothing about each other
 TOO_MANY = 0.5  # share of wrong labels; if more look wrong, the training learned too little to judge any
 
 
@@ -62,7 +63,7 @@ class DoubtedLabels:
         found = label_evidence(signals)
         if found.share > TOO_MANY:
             return None
-        values = np.where(np.bincount(found.labels)[found.labels] < FEWEST, np.nan, found.probability)
+        values = np.where(np.bincount(found.labels)[found.labels] < FEWEST_JUDGED, np.nan, found.probability)
         where = positions_of(signals.ids, ids, "signals")
         return cls(values[where], found.suggestion[where])
 
@@ -91,10 +92,14 @@ class DoubtedLabels:
 
 
 def witness(among: Examples, i: int, number: int) -> Any:
-    """The id of the example of a class that is nearest to another example, by absolute cosine; None if it has none."""
+    """The id of the example of a class that is nearest to another example, by absolute cosine.
+
+    None if no example of the class is related to it at all, such as those of a linear model of four classes.
+    """
     members = np.flatnonzero((among.labels == number) & (np.arange(len(among)) != i))
     if not members.size:
         return None
     kernel = opened("explain", among.kernel)
     row = np.asarray(kernel.block(np.array([i]), members))[0]
-    return among.id(members[np.abs(row / np.sqrt(kernel.diagonal[members])).argmax()])
+    cosine = np.abs(row) / np.sqrt(kernel.diagonal[members]) / np.sqrt(kernel.diagonal[i])
+    return among.id(members[cosine.argmax()]) if cosine.max() > UNRELATED else None

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Provenance, Signals, Source, record
 from ..artefacts.explanation import DatasetExplanation, Explanation, Partner
+from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.gallery import Gallery
 from ..core.files import file_name
 from ..core.request import Parameter, RunDirectory, Seed, whole
@@ -35,8 +36,8 @@ from ..sources.openable import Data
 from ..training import predict
 from ..training.recipe import How
 from .asked_example import part_and_place
-from .class_relations import JUDGED, THRESHOLD, UNRELATED, Examples, drawn_by_class, relate
-from .doubted_labels import FEWEST, LIKELY, DoubtedLabels, witness
+from .class_relations import JUDGED, THRESHOLD, Examples, drawn_by_class, relate
+from .doubted_labels import LIKELY, UNRELATED, DoubtedLabels, witness
 from .trained_once import Trained
 
 __all__ = ["DatasetExplanation", "Explanation", "Partner", "explain", "page_name"]
@@ -214,7 +215,7 @@ def _judged(among: Examples, i: int, signals: Signals) -> dict[str, Any]:
     """Whether the label of an example looks wrong."""
     peers = int((among.labels == among.labels[i]).sum()) - 1
     doubts = DoubtedLabels.of(signals, among.ids)
-    if doubts is None or peers + 1 < FEWEST:
+    if doubts is None or peers + 1 < FEWEST_JUDGED:
         return {"peers": peers}
     likely = int(doubts.likely[i])
     return {

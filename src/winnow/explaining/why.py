@@ -66,7 +66,7 @@ def why(
     *,
     worst: Annotated[int, whole("Number of mistakes to explain, the worst ones.", low=1, high=1000)] = 10,
     k: Annotated[int, whole("Number of training examples to name per mistake.", low=1, option="teachers")] = 10,
-    draws: Annotated[int, whole("Number of random removals to compare with; 0 checks nothing.", low=0)] = 5,
+    draws: Annotated[int, whole("Number of random removals to compare with; 0 skips the check.", low=0)] = 5,
     damping: Annotated[float, number("Regulariser of the head.", low=0.0, open_low=True)] = 0.01,
     model: Network = "auto",
     recipe: How = None,

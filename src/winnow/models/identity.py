@@ -102,12 +102,12 @@ def layer_names(name: str, owner: str, value: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-Weights = Annotated[str | Path | None, Parameter("File of weights that training starts from.", kind=Path | None)]
-Head = Annotated[str, choice("With --weights or --freeze, the classification head is", HEADS)]
+Weights = Annotated[str | Path | None, Parameter("File of weights to start from.", kind=Path | None)]
+Head = Annotated[str, choice("Classification head, with --weights or --freeze", HEADS)]
 Freeze = Annotated[
     str | Sequence[str],
     Parameter(
-        "A layer that is not trained, or backbone for all but the head; may be given several times.",
+        "Layer to freeze, or backbone for all but the head; may be given several times.",
         layer_names,
         kind=list[str],
     ),

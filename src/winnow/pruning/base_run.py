@@ -14,7 +14,8 @@ from ..core.errors import InputError, NotDefinedError, NotFoundError, StoreError
 from ..core.files import fingerprint, plain
 from ..core.parameter_names import argument, of
 from ..core.request import Parameter, VerbRequest
-from ..core.run import Run, read_record
+from ..core.run import Run
+from ..core.step_record import read_record
 from ..core.stored_runs import whole
 from ..signals.continued_training import NETWORKS, checkpoint_file
 
@@ -53,10 +54,9 @@ class BaseRun:
         path = Path(value)
         settings = Run.existing(path).settings
         if not str(settings.get("command", "")).startswith("prune"):
-            raise InputError(
-                f"{of(name, owner)} must be the run directory of a pruning; {path} holds one of "
-                f"{settings.get('command')!r}."
-            )
+            command = settings.get("command")
+            held = "another run" if command is None else f"a run of {command}"
+            raise InputError(f"{of(name, owner)} must be the run directory of a pruning; {path} holds {held}.")
         if not (path / "subset.parquet").is_file():
             raise NotFoundError(f"{path} holds no subset.parquet: that run is not finished; run it again to the end.")
         return cls(path, settings, Subset.load(whole(path / "subset.parquet")))

@@ -11,6 +11,9 @@ from ..artefacts import Signals, Source, Study, Subset
 from ..artefacts.explanation import DatasetExplanation
 from ..artefacts.gallery import Gallery
 from ..artefacts.ledger import STAGES
+from ..core import checks
+from ..core.errors import InputError
+from ..core.parameter_names import of
 from ..core.request import Observations, RunDirectory, Seed, flag, request, whole
 from ..core.run import Run
 from ..core.seeds import several
@@ -42,6 +45,8 @@ from .prune_parameters import (
 from .resolved_request import request_of
 
 __all__ = ["Proof", "prune_with_proof"]
+
+FEWEST = 2  # examples that `evaluate` trains on
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def prune_with_proof(
     keep_suspects: KeepSuspects = False,
     marks: Said = None,
     repeated: Repeated = False,
-    clean: Annotated[bool, flag("Compare also with everything but likely wrong labels.")] = False,
+    clean: Annotated[bool, flag("Also train on all examples except those with likely wrong labels.")] = False,
     proof_seeds: Annotated[int, whole("Number of retrainings per arm of the proof.", low=1)] = 5,
     match_iterations: MatchIterations = 0.0,
     metric: Metric = None,
@@ -147,11 +152,13 @@ def prune_with_proof(
             given if isinstance(given, Mapping) else {"test" if test is None else given.name: given},
         )
     prints = None if tests is None else {name: part.fingerprint for name, part in tests.items()}
+    source, held_out = choice.source, 0
+    if tests is None and source.task != "unlabelled":
+        source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
+        tests, held_out = {"held out": held}, len(held)
+    if choice.keep is not None and source.task != "unlabelled":
+        _enough(choice.keep, len(source), held_out)
     with Run.opened(out, {"command": "prune with proof", **choice.settings, "test": prints}, extend=False) as run:
-        source, held_out = choice.source, 0
-        if tests is None and source.task != "unlabelled":
-            source, held = hold_out(source, HELD_OUT, seed, ("train", "held out"))
-            tests, held_out = {"held out": held}, len(held)
         found = chosen_subset(source, choice, run, asked.engine)
         subset, seen = found.subset, found.signals
         word = str(subset.certificate.get("method", choice.method.name))
@@ -197,6 +204,16 @@ def prune_with_proof(
             report = write_run_report(run.path)
     why = str(subset.certificate.get("why", choice.method.why))
     return Proof(subset, study, report, name, why, len(source), held_out)
+
+
+def _enough(keep: float, rows: int, held_out: int) -> None:
+    """Raise if a fraction keeps too few rows to train on."""
+    if checks.size_from("prune", rows, keep) < FEWEST:
+        beside = f" that are left when {held_out:,} are held out for the proof" if held_out else ""
+        raise InputError(
+            f"{of('keep', 'prune')} must keep at least {FEWEST} examples to train on; {keep:g} of the {rows:,} "
+            f"rows{beside} is 1 or fewer."
+        )
 
 
 def _relations(run: Run, source: Source, signals: Signals, subset: Subset, gallery: Gallery, seed: int) -> None:

@@ -37,19 +37,19 @@ MethodName = Annotated[
 Observer = Annotated[
     Any,
     Parameter(
-        "A cheaper network to observe with, and to try the candidate with; the model itself if not given.",
+        "A cheaper network for observing and for the trainings of --veto; the model itself if not given.",
         resolved,
         plain=describe,
         kind=str | None,
     ),
 ]
 TrainOn = Annotated[
-    str, choice("Soft targets for the subset, only labels, or whichever the method is meant for", ("auto", *TARGETS))
+    str, choice("Targets of the subset; auto takes those that the method is meant for", ("auto", *TARGETS))
 ]
-KeepSuspects = Annotated[bool, flag("Let auto choose examples whose labels are likely wrong too.")]
+KeepSuspects = Annotated[bool, flag("Let auto also choose examples whose labels are likely wrong.")]
 Pairs = Annotated[
     int | None,
-    whole("Pairs of short trainings that try what auto chose; 0 uses it untried.", low=0),
+    whole("Pairs of short trainings that compare the choice of auto with random; 0 skips this trial.", low=0),
 ]
 
 
@@ -77,7 +77,7 @@ def _read_plan(name: str, owner: str, value: Any) -> Plan:
 EarlierPlan = Annotated[
     Plan | str | Path | None,
     Parameter(
-        "Run directory of winnow plan --pilot: its pilot stands in for most pairs that try the candidate.",
+        "Run directory of winnow plan --pilot, whose trainings replace most of those of --veto.",
         _read_plan,
         plain=None,
         kind=Path | None,
@@ -88,7 +88,7 @@ EarlierPlan = Annotated[
 Said = Annotated[
     Any,
     Parameter(
-        "What a person said about examples: the marks.parquet of winnow view, or a CSV file that check.html wrote.",
+        "Your marks on examples: the marks.parquet of winnow view, or a CSV file exported from check.html.",
         lambda name, owner, value: read_decisions(value),
         plain=lambda said: fingerprint(sorted((id, str(one)) for id, one in said.items())),
         kind=str | None,

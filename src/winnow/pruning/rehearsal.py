@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals, Source
-from ..artefacts.source import Task
+from ..artefacts.task_labels import Task
 from ..core import registry
 from ..core.seeds import stream
 

@@ -22,7 +22,7 @@ from ..core.seeds import several
 from ..evaluation.test_sets import exam
 from ..models.identity import is_estimator
 from ..scores.score import score
-from ..selectors.balance import share_of
+from ..selectors.balance import class_counts, share_of
 from ..selectors.method_string import MethodParts, parse_method, with_parameters
 from ..sources.openable import opened_like
 from ..training.estimators import check as check_estimator
@@ -34,6 +34,8 @@ from .rehearsal import made_up_signals
 from .selector_call import choose
 
 __all__ = ["Request", "request_of", "wanted_signals"]
+
+EVEN = ("balanced_accuracy", "macro_f1")  # metrics in which every class counts alike
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,10 @@ def request_of(asked: VerbRequest) -> Request:
     auto = asked.method == "auto"
     chosen = automatic(source, keep) if auto else Chosen(asked.method, "asked for")
     plan = _plan(chosen.name, source, asked.parameters)
-    balance = share_of(asked.balance, source.task)
+    metric = metric_of(source.task, asked.metric, "prune") if source.task != "unlabelled" else "accuracy"
+    # Where all classes count alike, so do they in the subset.
+    counted = None if metric in EVEN else class_counts(source)
+    balance = share_of(asked.balance, source.task, counted)
     validation = None
     if asked.validation is not None:
         validation = exam("validation", "prune", source, opened_like(asked, "validation", asked.validation))
@@ -165,7 +170,7 @@ def request_of(asked: VerbRequest) -> Request:
         seeds=len(numbers),
         numbers=numbers,
         settings=settings,
-        metric=metric_of(source.task, asked.metric, "prune") if labelled else "accuracy",
+        metric=metric,
         **{name: getattr(asked, name) for name in (*TAKEN, "parameters")},
     )
     if asked.base is not None:

@@ -56,7 +56,7 @@ Prune = Annotated[float, number("How much to skip per epoch, as in DynamicSample
 Observer = Annotated[
     Any, Parameter("A cheaper network to train first, for soft targets; none if not given.", kind=str | None)
 ]
-LeaveOut = Annotated[bool, flag("Leave out examples that the observer takes for label issues.")]
+LeaveOut = Annotated[bool, flag("Leave out examples that look like label issues to the observer.")]
 WithProof = Annotated[bool, flag("Compare with everything at the same steps and in full, over several seeds.")]
 
 

@@ -100,8 +100,9 @@ class Veto:
         size = f"{scale * gap.centre:+.1f}" if scale > 1 else f"{gap.centre:+.3f}"
         found = f"{self.method} was {size}{unit} against {self.against} on held-out data"
         own = f", {self.earlier} of them from the pilot of the plan" if self.earlier else ""
-        each = f"trainings of {self.epochs} epochs" if self.epochs else "fits"
-        pairs = f"({len(self.differences)} pairs of {each}{own})"
+        each = f"trainings of {self.epochs} epoch{'s' * (self.epochs != 1)}" if self.epochs else "fits"
+        count = len(self.differences)
+        pairs = f"({count} pair{'s' * (count != 1)} of {each}{own})"
         if not self.holds:
             return f"{found} {pairs}; {random_instead(self.soft)}"
         return f"{found} {pairs}" + ("" if gap.centre > 0 else ", too close to turn it down")

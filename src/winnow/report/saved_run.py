@@ -12,7 +12,7 @@ from ..artefacts.explanation import DatasetExplanation
 from ..artefacts.gallery import Gallery
 from ..core.errors import NotFoundError, StoreError
 from ..core.files import read_json
-from ..core.run import read_record
+from ..core.step_record import read_record
 from ..core.stored_runs import whole
 
 __all__ = ["SavedRun", "read_run"]

@@ -111,7 +111,7 @@ def net(row: Mapping[str, Any] | None) -> str:
         change = "less" if saved > 0 else "more"
         return f"one training takes {seconds_text(abs(saved))} {change}, but the cost of selection was not recorded"
     if row.get("worse_than_random"):
-        return f"selection took {seconds_text(cost)}, and a random subset, which costs nothing to find, is better"
+        return f"selection took {seconds_text(cost)}, and a random subset, which needs no selection, is better"
     if saved <= 0:
         return (
             f"it never pays off: selection took {seconds_text(cost)}, and training on the subset is no faster than "

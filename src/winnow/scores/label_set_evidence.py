@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
-from .mislabelled import NEIGHBOURS, head_votes, label_evidence, neighbour_votes
+from .class_opinions import NEIGHBOURS, head_votes, neighbour_votes
+from .mislabelled import label_evidence
 from .ridge_head import ridge_head
 
 __all__ = ["LabelSetEvidence", "label_set_evidence"]

@@ -2,21 +2,23 @@
 
 Two kinds of evidence are joined, because each sees what the other misses:
 
-- **What others say.** q, the class probabilities of an example by those that do not know its label: networks of other
-  folds (`oof`), the labels of its nearest neighbours (`embeddings`) and a head on the embeddings that was fitted
-  without it (`ridge_head`), joined by the weights with which they predict the given labels best.
-  m = log max over k != y of q_k - log q_y, y the given label.
+- **What others say.** Class probabilities q by those that do not know the label: networks of other folds (`oof`),
+  neighbours, and a head on the embeddings (`class_opinions`). m = log max over k != y of q_k - log q_y, y the given
+  label. e is the same by neighbours and the head alone, if there are embeddings: they learn errors that follow a rule
+  less than networks do.
 - **How hard it is to learn.** a, minus the mean margin of the label over training (AUM). Networks learn wrong labels
   late and by heart.
 
-Without `oof`, q is the mean prediction of the training itself. With s the standard deviation over all examples,
+Without `oof`, q is the mean prediction of the training itself. With s the standard deviation over all examples, and
+the weights W and the slope S by what is known,
 
-    P(wrong) = sigmoid(SLOPE b (WEIGHT m / s_m + a / s_a) + c),
+    P(wrong) = sigmoid(S b (W_1 m / s_m + W_2 e / s_e + W_3 a / s_a) + c),
 
 b is the slope of these data (`evidence_slope`), and c is such that the mean of P is the estimated share of wrong labels
-(`wrong_share`). SLOPE and WEIGHT were chosen on development data with planted errors, uniform, by pairs of classes and
-like those of people (`studies/checking`). Where wrong labels look right to every network, they are not found, and the
-share is too low.
+(`wrong_share`). If the embeddings alone predict the labels worse than all together do, W and S are between those
+with embeddings and those without. S and W were chosen on development data with planted errors, uniform, by pairs of
+classes and like those of people (`studies/checking`). Where wrong labels look right to every network, they are not
+found, and the share is too low.
 
 The class to suggest is the likeliest other one by q times the mean prediction of the networks that were trained on the
 example: these know its wrong label, but rank the other classes better, because there are more of them.
@@ -32,31 +34,21 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..core import registry
-from ..core.seeds import drawn_first
 from .arithmetic import labels_of
 from .aum import aum
+from .class_opinions import ClassOpinions, class_opinions
 from .evidence_slope import evidence_slope
-from .ridge_head import RidgeHead, ridge_head
+from .ridge_head import RidgeHead
 from .wrong_share import ahead, sigmoid, wrong_share
 
-__all__ = [
-    "LabelEvidence",
-    "against_label",
-    "at_share",
-    "class_probabilities",
-    "head_votes",
-    "label_evidence",
-    "mislabelled",
-    "neighbour_votes",
-]
+__all__ = ["LabelEvidence", "against_label", "at_share", "label_evidence", "mislabelled"]
 
 Floats = NDArray[np.float64]
 
-SLOPE = {True: 1.0, False: 1.5}  # out of fold, and otherwise
-WEIGHT = {True: 1.5, False: 1.0}  # of what others say
-STEEP = 4.0  # how probabilities follow from the predictions of the head: softmax of so many times these
-NEIGHBOURS = 10
-FITTED = 50_000  # examples that the weights of q are fitted on, at most
+# By what is known: out-of-fold predictions and embeddings, out-of-fold predictions, or one ordinary training.
+# W_1, W_2, W_3 and S.
+WEIGHTS = {"embeddings": (1.0, 0.75, 0.5, 1.2), "oof": (1.5, 0.0, 1.0, 1.0), "training": (1.0, 0.0, 1.0, 1.5)}
+POWER = 4  # of what embeddings know of the labels, over what all know: the weight of the first row against the second
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +63,8 @@ class LabelEvidence:
         Probability of each class for each example, by those that do not know its label.
     share
         The estimated share of wrong labels.
+    against
+        What speaks against each label: the log odds that it is wrong, up to a number that is the same for all.
     out_of_fold
         Whether the networks behind it were not trained on the example.
     labels
@@ -84,6 +78,7 @@ class LabelEvidence:
     probability: Floats
     classes: Floats
     share: float
+    against: Floats
     out_of_fold: bool
     labels: NDArray[np.int64]
     learned: Floats | None = None
@@ -152,29 +147,35 @@ def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None) -> 
         there are any, unless given.
     """
     labels, blind = labels_of(signals), "oof" in signals
-    head = _head(signals) if blind and beside is None and "embeddings" in signals else None
-    classes = class_probabilities(signals, beside if head is None else _beside(signals, head))
-    share = wrong_share(classes, labels, blind)
-    against = against_label(signals, classes)
-    slope = SLOPE[blind] * (evidence_slope(against, classes, labels) if blind else 1.0)
+    said = class_opinions(signals, beside)
+    share = wrong_share(said.classes, labels, blind)
+    *weights, steep = _weights(said, labels, blind)
+    against = against_label(signals, said, weights)
+    against *= steep * (evidence_slope(against, said.classes, labels) if blind else 1.0)
     learned = (
         signals.array("predictions").mean(axis=0, dtype=np.float64) if blind and "predictions" in signals else None
     )
-    return LabelEvidence(at_share(slope * against, share), classes, share, blind, labels, learned, head)
+    return LabelEvidence(at_share(against, share), said.classes, share, against, blind, labels, learned, said.head)
 
 
-def class_probabilities(signals: Signals, beside: Sequence[Floats] | None = None) -> Floats:
-    """Probability of each class for each example, q: by those that do not know its label, or as the training says."""
-    if "oof" in signals:
-        return _others_say(signals, labels_of(signals), beside)
-    return np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64))
+def against_label(signals: Signals, said: ClassOpinions, weights: Sequence[float]) -> Floats:
+    """What speaks against each label; what others say counts in place of the dynamics if there are none."""
+    labels = labels_of(signals)
+    joint, alone, learning = weights
+    against = _scaled(ahead(said.classes, labels))
+    hard = _scaled(_within(aum(signals), 3.0)) if "margins" in signals else against
+    found = joint * against + learning * hard
+    return np.asarray(found if said.rows is None else found + alone * _scaled(ahead(said.rows, labels)))
 
 
-def against_label(signals: Signals, classes: Floats) -> Floats:
-    """What speaks against each label, WEIGHT m / s_m + a / s_a; m alone, as often, if there are no dynamics."""
-    evidence = _scaled(ahead(classes, labels_of(signals)))
-    hard = _scaled(_within(aum(signals), 3.0)) if "margins" in signals else evidence
-    return np.asarray(WEIGHT["oof" in signals] * evidence + hard)
+def _weights(said: ClassOpinions, labels: NDArray[np.int64], blind: bool) -> Floats:
+    """W and S for these data."""
+    if said.rows is None:
+        return np.array(WEIGHTS["oof" if blind else "training"])
+    chance = float(np.bincount(labels).max()) / labels.size
+    alone, every = (float((one.argmax(axis=1) == labels).mean()) - chance for one in (said.rows, said.classes))
+    known = min(1.0, max(0.0, alone) / max(every, 1e-9)) ** POWER
+    return known * np.array(WEIGHTS["embeddings"]) + (1 - known) * np.array(WEIGHTS["oof"])
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
@@ -186,73 +187,6 @@ def at_share(evidence: Floats, share: float) -> Floats:
     return sigmoid(evidence + (low + high) / 2)
 
 
-def neighbour_votes(
-    signals: Signals, labels: NDArray[np.int64], classes: int, near: NDArray[np.int64] | None = None
-) -> Floats:
-    """Share of each class among the nearest neighbours in the embeddings, with half a vote for every class."""
-    from ..signals.neighbours import nearest
-
-    count = min(NEIGHBOURS, len(signals) - 1)
-    if near is None:
-        near = nearest(signals.embeddings.reshape(len(signals), -1), count, ids=signals.ids).positions
-    votes = np.full((len(signals), classes), 0.5)
-    rows = np.arange(len(signals))
-    for k in range(count):
-        votes[rows, labels[near[:, k]]] += 1.0
-    return np.asarray(votes / (count + 0.5 * classes))
-
-
-def head_votes(predictions: Floats) -> Floats:
-    """Class probabilities that follow from what a head on the embeddings predicts for each class."""
-    return _softmax(STEEP * predictions)
-
-
-def _head(signals: Signals) -> RidgeHead:
-    rows, count = signals.embeddings.reshape(len(signals), -1), signals.array("oof").shape[-1]
-    return ridge_head(rows, signals.ids, np.eye(count)[labels_of(signals)])
-
-
-def _beside(signals: Signals, head: RidgeHead) -> list[Floats]:
-    """What neighbours and a head on the embeddings say."""
-    votes = neighbour_votes(signals, labels_of(signals), head.predictions.shape[1])
-    return [votes, head_votes(head.predictions)]
-
-
-def _others_say(signals: Signals, labels: NDArray[np.int64], beside: Sequence[Floats] | None) -> Floats:
-    """Class probabilities by those that do not know the label, joined and calibrated on the given labels.
-
-    softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the labels best.
-    """
-    from scipy.optimize import minimize
-
-    oof = signals.array("oof").mean(axis=0, dtype=np.float64)
-    count = oof.shape[1]
-    if beside is None:
-        beside = _beside(signals, _head(signals)) if "embeddings" in signals else []
-    parts = [oof, *beside]
-    logs = [np.log(np.clip(part, 1e-3, 1.0)) for part in parts]
-    rows = np.sort(drawn_first(0, ("label evidence",), signals.ids, min(FITTED, len(labels))))
-    some, truth = [one[rows] for one in logs], labels[rows]
-    hit = np.eye(count)[truth]
-
-    def cost(values: Floats) -> tuple[float, Floats]:
-        weights, bias = values[: len(some)], values[len(some) :]
-        chances = _softmax(_weighted(weights, some) + bias)
-        error = (chances - hit) / truth.size
-        slope = [float((error * one).sum()) for one in some]
-        loss = -np.log(np.maximum(chances[np.arange(truth.size), truth], 1e-300)).mean() + 1e-3 * (bias @ bias)
-        return float(loss), np.concatenate([slope, error.sum(axis=0) + 2e-3 * bias])
-
-    start = np.concatenate([np.full(len(some), 1 / len(some)), np.zeros(count)])
-    bounds = [(0.0, 5.0)] * len(some) + [(-5.0, 5.0)] * count
-    best = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}).x
-    return _softmax(_weighted(best[: len(logs)], logs) + best[len(logs) :])
-
-
-def _weighted(weights: Floats, parts: list[Floats]) -> Floats:
-    return np.asarray(sum(weight * part for weight, part in zip(weights, parts, strict=True)))
-
-
 def _within(values: Floats, most: float) -> Floats:
     """Values in units of their standard deviation, cut at some of these."""
     return np.asarray(np.clip(_scaled(values), -most, most))
@@ -261,8 +195,3 @@ def _within(values: Floats, most: float) -> Floats:
 def _scaled(values: Floats) -> Floats:
     spread = values.std()
     return np.asarray(values / spread if spread > 0 else np.zeros_like(values))
-
-
-def _softmax(values: Floats) -> Floats:
-    shifted = np.exp(values - values.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

@@ -30,6 +30,7 @@ __all__ = [
     "LEAST",
     "MOST",
     "ahead",
+    "better_than_chance",
     "floor_share",
     "moved_chances",
     "moved_share",
@@ -66,7 +67,7 @@ def wrong_share(classes: Floats, labels: NDArray[np.int64], out_of_fold: bool) -
         Whether the networks behind the probabilities were not trained on the example.
     """
     if out_of_fold:
-        known = _better_than_chance(classes, labels)
+        known = better_than_chance(classes, labels)
         found = max(moved_share(classes, labels), floor_share(classes, labels)) if known else 0.0
     else:
         first, *others = TRAINED
@@ -155,7 +156,7 @@ def floor_share(classes: Floats, labels: NDArray[np.int64]) -> float:
     return float(min(2 * tenth - more, more))
 
 
-def _better_than_chance(classes: Floats, labels: NDArray[np.int64]) -> bool:
+def better_than_chance(classes: Floats, labels: NDArray[np.int64]) -> bool:
     """Whether predictions agree with labels more often than the largest class does, by two standard errors."""
     chance = float(np.bincount(labels).max()) / labels.size
     error = float(np.sqrt(chance * (1 - chance) / labels.size))

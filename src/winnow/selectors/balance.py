@@ -7,6 +7,11 @@ number to keep per class: its floor and a part of the rest, in proportion to wha
 small for its floor, the difference is distributed over the others, so b = 1 means as equal as the data allow;
 everything sums exactly to the size.
 
+Quotas change how common the classes are: a floor is filled first, and the rest is drawn over it. Where classes are of
+very different size and hard to tell apart, a network trained on rare classes made common predicts them too often, and
+accuracy falls. So `auto` guarantees half of an equal share, or half of the rarest class's own share of the data if that
+is less: no class vanishes, and hardly any becomes much more common than it is.
+
 With several labels per example, at least b size / K of the kept examples have each of the K labels, or all that have it
 if they are fewer. Floors are filled label by label, the rarest first: an example that was kept for a rarer label counts
 for all labels it has, and only what is still missing is chosen. The rest is chosen from all others.
@@ -21,6 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts import Scores, Signals, Source
 from ..artefacts.quotas import class_balance, floors, in_proportion, label_floors, share_out
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError
@@ -28,9 +34,9 @@ from ..core.request import Parameter
 from ..signals.clusters import DEFAULT_CLUSTERS, nearest_centroid, spherical_centroids
 from .pool import Choice, Pool
 
-__all__ = ["Balance", "class_names", "combine", "groups_of", "share_of", "shares_of"]
+__all__ = ["Balance", "class_counts", "class_names", "combine", "groups_of", "share_of", "shares_of"]
 
-USUAL = 0.5  # the share of an equal part that "auto" guarantees each class
+USUAL = 0.5  # of an equal part, or of the rarest class's own part, is what "auto" guarantees each class
 
 
 def _balance(name: str, owner: str, value: Any) -> float | str:
@@ -49,7 +55,8 @@ def _typed(text: str) -> float | str | None:
 Balance = Annotated[
     float | str | None,
     Parameter(
-        "Each class or label keeps at least this share of an equal part, in [0, 1]; auto (0.5 if any) or none.",
+        "Each class or label keeps at least this share of an equal part, in [0, 1]; none; or auto (0.5, less for rare "
+        "classes).",
         _balance,
         kind=str,
         read=_typed,
@@ -57,11 +64,34 @@ Balance = Annotated[
 ]
 
 
-def share_of(balance: float | str | None, task: str) -> float | None:
-    """The share that a checked balance stands for: `auto` is one half of the equal part for classes, else no quotas."""
-    if isinstance(balance, str):
-        return USUAL if task in ("classification", "multilabel") else None
-    return balance
+def share_of(balance: float | str | None, task: str, counts: NDArray[np.int64] | None = None) -> float | None:
+    """Return the share of an equal part that a checked balance stands for; None if there are no quotas.
+
+    Parameters
+    ----------
+    balance
+        As checked.
+    task
+        What the data are for; `auto` sets no quotas without classes.
+    counts
+        The number of examples per class. `auto` then guarantees no class more than half of what it has in the data,
+        where that is less than half of an equal part.
+    """
+    if not isinstance(balance, str):
+        return balance
+    if task not in ("classification", "multilabel"):
+        return None
+    if counts is None or task == "multilabel":
+        return USUAL
+    some = counts[counts > 0]
+    return USUAL * min(1.0, float(some.min()) * some.size / float(some.sum()))
+
+
+def class_counts(given: Scores | Signals | Source) -> NDArray[np.int64] | None:
+    """Return the number of examples per class; None if they do not have one class each."""
+    if given.task != "classification" or given.labels is None:
+        return None
+    return np.bincount(np.asarray(given.labels, dtype=np.int64))
 
 
 def class_names(classes: tuple[str, ...], labels: NDArray[Any]) -> tuple[str, ...]:

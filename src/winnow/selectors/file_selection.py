@@ -16,6 +16,7 @@ from ..core.errors import NotDefinedError
 from .balance import share_of
 from .row_blocks import ScoresFile
 from .row_selection import choose_rows
+from .row_turn import group_counts
 
 __all__ = ["check_task", "select_rows_of", "what_is_known"]
 
@@ -44,7 +45,8 @@ def select_rows_of(
     check_task(method, rows.task)
     count = checks.size_from(f"select({method.name!r})", rows.n, keep, size)
     checks.integer("seed", owner, seed, low=0)
-    share = share_of(balance, rows.task if rows.labelled else "") or 0.0
+    counted = group_counts(rows, len(rows.class_names)) if rows.labelled and balance == "auto" else None
+    share = share_of(balance, rows.task if rows.labelled else "", counted) or 0.0
     if share and not rows.labelled:
         raise NotDefinedError(
             f"balance of {owner} needs class labels beside the scores, and {rows.path} holds none; pass balance=None."

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
-from ..artefacts.source import Task
+from ..artefacts.task_labels import Task
 
 __all__ = ["Choice", "Pool"]
 

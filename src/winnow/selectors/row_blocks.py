@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Scores
-from ..artefacts.source import TASKS
+from ..artefacts.task_labels import TASKS
 from ..core import checks
 from ..core.errors import InputError, NotDefinedError, reason
 from ..core.files import file_digest, fingerprint

@@ -20,7 +20,7 @@ from ..core.errors import InputError, NotDefinedError
 from ..core.parameter_names import of
 from ..core.request import Parameter, Seed, declared, number
 from ..scores.score import score as compute
-from .balance import Balance, class_names, combine, share_of
+from .balance import Balance, class_counts, class_names, combine, share_of
 from .file_selection import check_task, select_rows_of, what_is_known
 from .pool import Choice, Pool
 from .row_blocks import PoolRows
@@ -61,7 +61,8 @@ def select(
     keep: Keep = None,
     size: Annotated[int | None, Parameter("Instead of --keep: how many to keep.")] = None,
     epsilon: Annotated[
-        float | None, Parameter("For influence_bound: largest change of a head; without a size, as few as it allows.")
+        float | None,
+        Parameter("For influence_bound: largest change of a head; without a size, as few examples as it allows."),
     ] = None,
     balance: Balance = "auto",
     seed: Seed = 0,
@@ -135,7 +136,7 @@ def select(
     finds_size = keep is None and size is None and method.size_from in parameters
     count = len(base) if finds_size else checks.size_from(f"select({name!r})", len(base), keep, size)
     checks.integer("seed", owner, seed, low=0)
-    share = share_of(wanted, base.task if base.labels is not None else "") or 0.0
+    share = share_of(wanted, base.task if base.labels is not None else "", class_counts(base)) or 0.0
     if finds_size:
         if share and balance != "auto":
             raise InputError(f"{of('balance', owner)} needs keep or size; got {balance} and {method.size_from} alone.")

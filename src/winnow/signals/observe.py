@@ -55,7 +55,7 @@ Want = Annotated[
 Mode = Annotated[
     str,
     choice(
-        "Record in a pass after each epoch, or during training at no cost; auto makes a pass for logits and losses",
+        "Record in a pass after each epoch (eval) or during training (train); auto makes a pass for logits and losses",
         ("auto", "eval", "train"),
     ),
 ]

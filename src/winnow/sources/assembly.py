@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.derived_readers import Read
 from ..artefacts.raw_rows import RawRows
-from ..artefacts.source import TASKS, Kind, Source, Task, content_ids
+from ..artefacts.source import Kind, Source, content_ids
+from ..artefacts.task_labels import TASKS, Task
 from ..core import checks, parameter_names
 from ..core.errors import InputError
 from .file_encoding import checked_encoding

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import DataError
-from . import column_values, tables
+from . import column_layout, column_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ def plain_schema(table: pa.Table, owner: str) -> pa.Schema:
     """Return the types that the columns of a table are brought to; raise if one of them cannot be used."""
     import pyarrow as pa
 
-    tables.usable(table.schema, table.column_names, owner)
+    column_layout.usable(table.schema, table.column_names, owner)
     return pa.schema([(field.name, _target(field.type)) for field in table.schema])
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import InputError
+from .column_layout import OWN
 from .kept_rows import KeptRows
 from .npz import read_array, split_of_key
-from .tables import OWN
 
 __all__ = ["write_npy", "write_npz"]
 

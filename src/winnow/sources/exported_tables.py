@@ -20,6 +20,7 @@ import numpy as np
 
 from ..core.errors import DataError, InputError, reason
 from . import hf
+from .column_layout import OWN
 from .file_encoding import ORIGIN
 from .frames import is_frame, to_arrow
 from .kept_rows import KeptRows
@@ -27,7 +28,6 @@ from .parquet import ENDINGS as PARQUET
 from .row_groups import opened, shards_of
 from .splits import split_files
 from .table_file import delimiter_of, read_table
-from .tables import OWN
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.source import Source
 from ..core.errors import DataError, InputError, reason
-from . import tables
+from . import column_layout, tables
 from .arrays import raw_targets
 from .assembly import Held, OpenRequest, Pieces, assemble
 from .column_values import feature_names, holes, vector_widths
@@ -45,7 +45,7 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
     owner = f"source {name!r}"
     if table.num_rows == 0:
         raise DataError(f"{owner} has no rows.")
-    layout = tables.lay_out(table.schema, asked, owner, labelled=target is not None)
+    layout = column_layout.lay_out(table.schema, asked, owner, labelled=target is not None)
     origin = {"labels": "given" if target is not None else layout.targets, **origin}
     inputs = _inputs(table, layout, asked, owner, origin)
     ids = None
@@ -72,11 +72,11 @@ def from_table(table: pa.Table, target: Any, asked: OpenRequest, name: str, orig
 
 
 def _inputs(
-    table: pa.Table, layout: tables.ColumnLayout, asked: OpenRequest, owner: str, origin: dict[str, Any]
+    table: pa.Table, layout: column_layout.ColumnLayout, asked: OpenRequest, owner: str, origin: dict[str, Any]
 ) -> dict[str, Any]:
     """The inputs of a table: numbers, text or cells. `origin` gives up its `reader` and learns what was text."""
     reader = origin.pop("reader", None)
-    spoken = tables.text_columns(table.schema, layout, asked, owner)
+    spoken = column_layout.text_columns(table.schema, layout, asked, owner)
     if spoken:
         origin["text"] = list(spoken)
         if reader is None:
@@ -85,11 +85,11 @@ def _inputs(
             read = reader("strings", spoken, packed_texts(table, spoken, owner))
         return text_pieces(read, table.num_rows, owner, None if reader is None else read)
     features = layout.features
-    if tables.must_be_encoded(table.schema, layout, asked, lambda name: holes(table.column(name))):
+    if column_layout.must_be_encoded(table.schema, layout, asked, lambda name: holes(table.column(name))):
         cells = table.select(features)
         held = HeldCells(cells) if reader is None else reader("cells", features, cells)
         return raw_pieces(held, table.num_rows, features, owner, asked.fitted_encoding)
-    values = tables.matrix(table, tables.numeric(table.schema, layout, owner), owner)
+    values = tables.matrix(table, column_layout.numeric(table.schema, layout, owner), owner)
     read = Held(values) if reader is None else reader("matrix", features, values)
     widths = vector_widths(table.schema, features, lambda name: table.column(name).slice(0, 1))
     columns = feature_names(widths, features)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..artefacts.source import Source
 from ..core.errors import DataError, InputError, MissingDependencyError, reason
 from ..core.progress import track
-from . import tables
+from . import column_layout, tables
 from .assembly import OpenRequest, Pieces, assemble
 from .column_values import feature_names, holes, vector_widths
 from .encoded_images import encoded_items, image_column
@@ -112,7 +112,7 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
     rows = dataset.with_format("arrow")
     schema = dataset.features.arrow_schema
     picture = image_column(schema, asked, owner)
-    layout = tables.lay_out(schema, replace(asked, columns=None) if picture else asked, owner)
+    layout = column_layout.lay_out(schema, replace(asked, columns=None) if picture else asked, owner)
     layout = _with_class_label(datasets, dataset, layout, asked, owner)
     ids = None
     if layout.identity is not None:
@@ -131,13 +131,13 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
         **tables.target_pieces(layout, partial(_column, rows), asked, owner),
         **tables.beside(layout, partial(_column, rows)),
     }
-    spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
+    spoken = () if picture else column_layout.text_columns(schema, layout, asked, owner)
     if spoken:
         found["origin"]["text"] = list(spoken)
         cells = Strings(rows.select_columns(list(spoken)), spoken, owner)
         key = (rows._fingerprint, spoken)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(dataset), owner, key)))
-    if picture is None and tables.must_be_encoded(schema, layout, asked, partial(_holes, dataset, rows)):
+    if picture is None and column_layout.must_be_encoded(schema, layout, asked, partial(_holes, dataset, rows)):
         raw_cells = HubCells(rows.select_columns(list(layout.features)))
         return assemble(
             asked,
@@ -145,7 +145,7 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
             Pieces(**found, **raw_pieces(raw_cells, len(dataset), layout.features, owner, asked.fitted_encoding)),
         )
     if picture is None:
-        features = tables.numeric(schema, layout, owner)
+        features = column_layout.numeric(schema, layout, owner)
         chosen = rows.select_columns(list(features))
         widths = vector_widths(schema, features, lambda column: chosen[:1].column(column))
         columns = feature_names(widths, features)
@@ -155,8 +155,8 @@ def _open(datasets: Any, dataset: Any, asked: OpenRequest, name: str, split: str
 
 
 def _with_class_label(
-    datasets: Any, dataset: Any, layout: tables.ColumnLayout, asked: OpenRequest, owner: str
-) -> tables.ColumnLayout:
+    datasets: Any, dataset: Any, layout: column_layout.ColumnLayout, asked: OpenRequest, owner: str
+) -> column_layout.ColumnLayout:
     """If no column has a usual name, use the only ClassLabel as the label; raise if there are several."""
     if layout.targets is not None or asked.task == "unlabelled":
         return layout

@@ -41,11 +41,11 @@ def open_image_folder(path: Path, asked: OpenRequest) -> Source:
     base = root.resolve()
     form = first_form(((file, base / file) for file in files), owner, asked.size)
     skipped = None
+    prefix = "" if split is None else f"{root.relative_to(path).as_posix()}/"
     if asked.unreadable == "skip":
-        good, skipped = readable(((file, base / file) for file in files), form, len(files), owner)
+        good, skipped = readable(((prefix + file, base / file) for file in files), form, len(files), owner)
         found, files = [found[i] for i in good], [files[i] for i in good]
         labels = None if labels is None else [labels[i] for i in good]
-    prefix = "" if split is None else f"{root.relative_to(path).as_posix()}/"
     ids = np.array([prefix + file for file in files], dtype=np.str_)
     origin: dict[str, Any] = {"path": str(path), "labels": None if labels is None else "folders"}
     origin |= {"split": split} if split else {}

@@ -114,7 +114,11 @@ def first_form(images: Iterable[tuple[Name, bytes | Path]], owner: str, size: in
 
 def decode(data: bytes | Path, form: ImageForm, name: Name) -> NDArray[np.uint8]:
     """One image as uint8 of shape (channels, height, width)."""
-    pixels: NDArray[np.uint8] = _opened(data, name, lambda picture: _shaped(picture, form, name))
+    try:
+        pixels: NDArray[np.uint8] = _opened(data, name, lambda picture: _shaped(picture, form, name))
+    except UnreadableImageError as error:
+        words = f'{str(error).removesuffix(".")}; unreadable="skip" (--unreadable skip) leaves such images out.'
+        raise UnreadableImageError(words) from None
     return pixels
 
 

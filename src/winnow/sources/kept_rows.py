@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..artefacts.subset import Subset
+from ..core.errors import InputError, UnknownNameError
 from .own_rows import found_in, known_data, opened_again
 from .subset_columns import SubsetColumns
 
@@ -85,12 +86,21 @@ def kept_rows(subset: Subset, what: Any, owner: str, opening: Mapping[str, Any])
     opening
         Keywords of `wn.open` that replace those in the provenance.
     """
+    given = what is not None
     if what is None:
         what = known_data(subset, owner)
     if isinstance(what, Source) and ("path" in what.origin or "builtin" in what.origin):
         # A Source may hold a part of a file, in another order; its rows are those of the file again.
         opening = {**what.origin.get("opening", {}), **opening}
         what = what.origin.get("builtin") or what.origin["path"]
-    source = opened_again(subset, what, owner, opening)
+    try:
+        source = opened_again(subset, what, owner, opening)
+    except UnknownNameError as error:
+        if not given:
+            raise
+        raise InputError(
+            f"the subset was not chosen from these data, which lack what it was chosen with: {error} Give {owner} the "
+            "data it was chosen from."
+        ) from None
     where = np.sort(found_in(subset, source, owner))
     return KeptRows(what, source, where, SubsetColumns.of(subset, source.ids[where]))

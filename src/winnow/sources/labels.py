@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..artefacts.source import Task
+from ..artefacts.task_labels import Task
 from ..core.errors import DataError, InputError
 from .label_rows import label_rows, listed_labels, sorted_names
 

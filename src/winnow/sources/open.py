@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from numpy.typing import ArrayLike
 
-from ..artefacts.source import TASKS, Source, Task
+from ..artefacts.source import Source
+from ..artefacts.task_labels import TASKS, Task
 from ..core import checks
 from ..core.errors import InputError
 from ..core.parameter_names import of
@@ -47,7 +48,7 @@ def open(  # the name is the public promise
     classes: Sequence[str] | None = None,
     columns: Annotated[
         str | Sequence[str] | None,
-        Parameter("Column to use, if not all are meant; may be given several times.", kind=list[str] | None),
+        Parameter("Column to use, if not all; may be given several times.", kind=list[str] | None),
     ] = None,
     drop: Annotated[
         str | Sequence[str] | None,
@@ -59,7 +60,9 @@ def open(  # the name is the public promise
     ] = None,
     group: Annotated[
         str | ArrayLike | None,
-        Parameter("Column whose equal values belong together, such as a patient; never split.", kind=str | None),
+        Parameter(
+            "Column that names the group of an example, such as a patient; groups are never split.", kind=str | None
+        ),
     ] = None,
     time: Annotated[
         str | ArrayLike | None,
@@ -72,7 +75,7 @@ def open(  # the name is the public promise
         Literal["refuse", "skip"], Parameter("What to do with unreadable files: refuse or skip.", kind=str)
     ] = "refuse",
     trust_names: Annotated[
-        bool, flag("Take ids and file names for the content, and do not read all data to notice changes.")
+        bool, flag("Identify the data by ids and file names, without reading all of it to notice changes.")
     ] = False,
     limit: Annotated[
         int | None, Parameter("Use only this many examples, drawn at random, in proportion per class.")

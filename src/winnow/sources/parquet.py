@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.source import Source
 from ..core.errors import DataError, reason
-from . import tables
+from . import column_layout, tables
 from .assembly import OpenRequest, Pieces, assemble
 from .column_values import feature_names, vector_widths
 from .encoded_images import EncodedImages, class_names_in, image_column
@@ -57,7 +57,7 @@ def open_shards(path: str, files: list[str], split: str | None, name: str, asked
         raise DataError(f"{owner} has no rows.")
     picture = image_column(schema, asked, owner)
     chosen = replace(asked, columns=None) if picture else asked
-    layout = tables.lay_out(schema, chosen, owner)
+    layout = column_layout.lay_out(schema, chosen, owner)
     own_ids = None
     if layout.identity is not None:
         tables.unique_ids(_column(shards, layout.identity), layout, owner)
@@ -82,12 +82,12 @@ def open_shards(path: str, files: list[str], split: str | None, name: str, asked
         **tables.target_pieces(layout, partial(_column, shards), asked, owner),
         **tables.beside(layout, partial(_column, shards)),
     }
-    spoken = () if picture else tables.text_columns(schema, layout, asked, owner)
+    spoken = () if picture else column_layout.text_columns(schema, layout, asked, owner)
     if spoken:
         origin["text"] = list(spoken)
         cells = TextCells(replace(shards, columns=spoken), owner)
         return assemble(asked, name, Pieces(**found, **text_pieces(cells, len(shards), owner, (shards.files, spoken))))
-    if picture is None and tables.must_be_encoded(schema, layout, asked, shards.nulls):
+    if picture is None and column_layout.must_be_encoded(schema, layout, asked, shards.nulls):
         raw_cells = ShardCells(replace(shards, columns=layout.features))
         return assemble(
             asked,
@@ -95,7 +95,7 @@ def open_shards(path: str, files: list[str], split: str | None, name: str, asked
             Pieces(**found, **raw_pieces(raw_cells, len(shards), layout.features, owner, asked.fitted_encoding)),
         )
     if picture is None:
-        return _numbers(shards, schema, tables.numeric(schema, layout, owner), found, asked, name)
+        return _numbers(shards, schema, column_layout.numeric(schema, layout, owner), found, asked, name)
     ignored = [column for column in layout.features if column != picture]
     if ignored:
         origin["ignored_columns"] = ignored

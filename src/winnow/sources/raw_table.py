@@ -11,9 +11,7 @@ encoding, and nothing needs to be unpickled. No labels are used.
 
 from __future__ import annotations
 
-import hashlib
 import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +21,10 @@ from numpy.typing import NDArray
 from ..artefacts.raw_rows import RawRows
 from ..core.errors import DataError
 from ..core.parameter_names import argument
-from ..core.progress import track
-from . import column_values, tables
+from . import column_layout, column_values, tables
 from .cell_types import plain_cells, plain_schema
 from .memory import Recent
+from .row_keys import Cells, RowContent, key_digest, row_keys, written_cells
 from .table_encoder import TableEncoder, fit_encoder
 
 if TYPE_CHECKING:
@@ -34,13 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldCells", "RawTable", "raw_pieces"]
 
-BLOCK = 65_536  # rows hashed at a time
+BLOCK = 65_536  # rows encoded at a time
 FITTED = 50_000  # rows that an encoding is fitted on at most
 LOOKED = 2000  # rows looked at for identifiers
 FEWEST = 20  # rows; fewer may all differ by chance
 HELD = 512 << 20  # bytes of encoded rows kept
 _whole = Recent(HELD)
-Cells = Callable[[NDArray[np.int64]], Any]
 
 
 def raw_pieces(cells: Cells, count: int, names: tuple[str, ...], owner: str, like: RawRows | None) -> dict[str, Any]:
@@ -87,18 +84,6 @@ class HeldCells:
     def __call__(self, positions: NDArray[np.int64]) -> pa.Table:
         """Return the rows at these positions."""
         return self.table.take(np.asarray(positions))
-
-
-@dataclass(frozen=True, eq=False)
-class RowContent:
-    """The content of each row, as far as its hash tells."""
-
-    keys: NDArray[np.uint64]
-
-    def __call__(self) -> Iterator[bytes]:
-        """Yield one item per row, in order."""
-        for key in self.keys:
-            yield key.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +141,7 @@ class EncodedRows:
         count, width = self.rows.keys.size, len(self.rows.columns)
         if count * width * 4 > HELD:
             return self._encoded(np.asarray(positions))
-        whole: NDArray[np.float32] = _whole.get((_digest(self.rows.keys), self.rows.digest), self._everything)
+        whole: NDArray[np.float32] = _whole.get((key_digest(self.rows.keys), self.rows.digest), self._everything)
         return whole[positions]
 
     def _encoded(self, where: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -201,7 +186,7 @@ class RawTable:
     def fitted(cls, cells_at: Cells, schema: pa.Schema, keys: NDArray[np.uint64], owner: str) -> RawTable:
         """Fit an encoding to these rows, in the order of their hashes."""
         order = np.argsort(keys, kind="stable")[:FITTED]
-        about = {"rows": int(keys.size), "fitted_on": int(order.size), "content": _digest(np.sort(keys))}
+        about = {"rows": int(keys.size), "fitted_on": int(order.size), "content": key_digest(np.sort(keys))}
         return cls(cells_at, schema, keys, fit_encoder(_FitRows(cells_at, order, schema, owner), owner, about), owner)
 
     @property
@@ -268,8 +253,8 @@ class RawTable:
         absent = [name for name in names if name not in table.column_names]
         if absent:
             raise DataError(f"{self.owner} has no column {absent[0]!r}, which the training data has.")
-        layout = tables.ColumnLayout(names, None, None)
-        return tables.matrix(table, tables.numeric(table.schema, layout, self.owner), self.owner)
+        layout = column_layout.ColumnLayout(names, None, None)
+        return tables.matrix(table, column_layout.numeric(table.schema, layout, self.owner), self.owner)
 
     def cells(self, positions: NDArray[np.int64]) -> dict[str, Any]:
         """Return the raw cells by column, for a data frame."""
@@ -287,7 +272,7 @@ class RawTable:
         made = self.quantities()
         for name in self.names:
             if name not in made:
-                written = [repr(cell) for cell in _written(found.column(name))]
+                written = [repr(cell) for cell in written_cells(found.column(name))]
                 made[name] = np.unique(written, return_inverse=True)[1].astype(np.float64)
         return {name: made[name] for name in self.names}
 
@@ -305,34 +290,6 @@ class RawTable:
         return {name: column_values.absent(found.column(name)) for name in self.names}
 
 
-def row_keys(cells: Cells, schema: pa.Schema, count: int, owner: str) -> NDArray[np.uint64]:
-    """Return a hash of the cells of every row; numbers count as float32, as in a table of numbers."""
-    out = np.empty(count, dtype=np.uint64)
-    for start in track(range(0, count, BLOCK), f"reading {owner}"):
-        where = np.arange(start, min(start + BLOCK, count))
-        found = plain_cells(cells(where), schema, owner)
-        rows = zip(*(_written(found.column(name)) for name in schema.names), strict=True)
-        digests = b"".join(hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-                           for row in rows)  # fmt: skip
-        out[where] = np.frombuffer(digests, dtype="<u8")
-    return out
-
-
-def _written(column: pa.ChunkedArray) -> list[Any]:
-    """Return the cells of a column as values whose `repr` says all."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    if column.type == pa.float64():
-        values = column_values.floats(column).astype(np.float32) + np.float32(0.0)  # minus zero equals zero
-        return [None if value != value else value for value in values.tolist()]
-    if kinds.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    if column_values.is_vector(column.type):
-        return [row.tobytes() for row in column_values.vectors(column, "", "")]
-    return list(column.to_pylist())
-
-
 def _warn_of_identifiers(rows: RawTable) -> None:
     """Warn of single words that differ in every row: a model would learn the rows by heart."""
     some = np.argsort(rows.keys, kind="stable")[:LOOKED]
@@ -344,7 +301,3 @@ def _warn_of_identifiers(rows: RawTable) -> None:
                 f"{argument('ids', 'wn.open')} if it is one, or in {argument('drop', 'wn.open')} to leave it out",
                 stacklevel=2,
             )
-
-
-def _digest(keys: NDArray[np.uint64]) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(keys).tobytes(), digest_size=12).hexdigest()

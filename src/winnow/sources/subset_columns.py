@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.subset import Subset
-from .tables import OWN
+from .column_layout import OWN
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -16,6 +16,7 @@ from ..artefacts.source import Source
 from ..core.errors import DataError, reason
 from . import tables
 from .assembly import OpenRequest
+from .column_layout import lay_out
 from .file_encoding import ORIGIN, is_utf8, not_utf8, recoded
 from .frames import from_table
 from .memory import Reloaded, ReloadedCells, stamp_of
@@ -59,8 +60,24 @@ def _open(path: Path, asked: OpenRequest, adapter: str, endings: tuple[str, ...]
     else:
         without_splits(asked.split, f"source {name!r}")
     table = read_table(file, asked.encoding)
+    if adapter == "csv":
+        table = _with_whole_ids(table, file, asked, f"source {name!r}")
     origin = {"adapter": adapter, "path": str(file)} | ({"split": split} if split else {})
     return _source(table, [str(file.resolve())], asked, name, origin)
+
+
+def _with_whole_ids(table: pa.Table, file: Path, asked: OpenRequest, owner: str) -> pa.Table:
+    """The table with ids as text if they are whole numbers beyond 64 bits, which floats would round together."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    identity = lay_out(table.schema, asked, owner).identity
+    if identity is None or not pa.types.is_floating(table.schema.field(identity).type):
+        return table
+    written = read_csv(file, asked.encoding, {identity: pa.string()}).column(identity)
+    if not compute.all(compute.match_substring_regex(written, r"^[+-]?[0-9]+$")).as_py():
+        return table
+    return table.set_column(table.column_names.index(identity), identity, written)
 
 
 def _source(table: pa.Table, files: list[str], asked: OpenRequest, name: str, origin: dict[str, Any]) -> Source:
@@ -123,8 +140,8 @@ def _bytes(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", (gzip.open if path.suffix == ".gz" else open)(path, "rb"))
 
 
-def read_csv(path: Path, encoding: str | None = None) -> pa.Table:
-    """Read the whole file as an arrow table."""
+def read_csv(path: Path, encoding: str | None = None, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
+    """Read the whole file as an arrow table; the types of columns are inferred unless they are given."""
     import pyarrow as pa
     import pyarrow.csv as csv
 
@@ -135,14 +152,16 @@ def read_csv(path: Path, encoding: str | None = None) -> pa.Table:
             if not is_utf8(io.BytesIO(header)):
                 raise DataError(f"{path} {not_utf8()}; its first line is not.")
         split = {"delimiter": delimiter_of(path, header.decode("utf-8-sig")), "newlines_in_values": not tabs}
+        convert = csv.ConvertOptions(column_types=types)
         try:
             with _stream(path, encoding) as stream:
-                table = csv.read_csv(stream, parse_options=csv.ParseOptions(**split))
+                table = csv.read_csv(stream, parse_options=csv.ParseOptions(**split), convert_options=convert)
         except pa.ArrowInvalid:
             if not tabs:
                 raise
             with _stream(path, encoding) as stream:  # many TSV files do not quote: a quotation mark is part of the text
-                table = csv.read_csv(stream, parse_options=csv.ParseOptions(**split, quote_char=False))
+                plain = csv.ParseOptions(**split, quote_char=False)
+                table = csv.read_csv(stream, parse_options=plain, convert_options=convert)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise DataError(f"{path} cannot be read as CSV: {reason(error)}.") from None
     for name, column in zip(table.column_names, table.columns, strict=True):

@@ -28,12 +28,12 @@ from ..core.parameter_names import of
 from ..core.progress import track
 from .arrays import canonical, column_names
 from .assembly import OpenRequest, Pieces, assemble
+from .column_layout import LABEL_NAMES
 from .image_folder import ENDINGS as PICTURES
 from .images import ImageForm, Name, decode, first_form
 from .memory import Recent, Remembered, Stamp, stamp_of, unchanged
 from .npz import UNREADABLE, why_unreadable
 from .splits import split_files
-from .tables import LABEL_NAMES
 from .texts import text_pieces
 
 __all__ = ["ENDINGS", "open_webdataset"]

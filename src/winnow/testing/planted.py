@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..artefacts import Signals
 from ..artefacts.labelled_logits import DYNAMICS, LabelledLogits, first_averaged
-from ..artefacts.source import Task
+from ..artefacts.task_labels import Task
 from ..core import registry
 
 __all__ = ["Planted", "as_task", "planted", "shuffled"]

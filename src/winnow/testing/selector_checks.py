@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..artefacts import Signals, Subset
-from ..artefacts.source import Task
+from ..artefacts.task_labels import Task
 from ..core import registry
 from ..core.errors import NotDefinedError
 from ..scores.score import score

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..artefacts import Source
-from ..artefacts.source import TASKS
+from ..artefacts.task_labels import TASKS
 
 __all__ = ["checks_of_source"]
 

@@ -15,8 +15,7 @@ in parts, for accumulated gradients and for several processes. The first epoch a
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.sampler import processes
 from ..core import checks
-from ..core.errors import DivergedError, InputError
+from ..core.errors import InputError
 from ..core.seeds import stream
 from .epoch_plan import EpochPlan, batch_bounds, probabilities, remaining, visit
 from .keep_rules import RULES, KeepRule
+from .last_losses import LastLosses, Reduce
 
 if TYPE_CHECKING:
     import torch
@@ -100,7 +100,7 @@ class DynamicSampler:
         seed: int = 0,
         num_replicas: int | None = None,
         rank: int | None = None,
-        reduce: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
+        reduce: Reduce | None = None,
     ) -> None:
         self._replicas, self._rank = processes(OWNER, num_replicas, rank)
         self.n = checks.integer("n", OWNER, n, low=self._replicas)
@@ -114,15 +114,12 @@ class DynamicSampler:
         self._rule = rule if callable(rule) else RULES[checks.choice("rule", OWNER, rule, RULES)]
         self._candidates = remaining(OWNER, self.n, leave_out)
         self._seed = checks.integer("seed", OWNER, seed, low=0)
-        self._reduce = _all_reduce if reduce is None else reduce
         self._epoch = self._done = 0  # the epoch of the next or current iteration; batches given before it
         self._start = self._given = 0  # where in the epoch the iteration began, and the batches it has given
         self._under_way = self._resumed = False
         self._plan: EpochPlan | None = None  # of the current or latest iteration
         self._ahead: EpochPlan | None = None  # of the next one, if its length was asked for
-        self._losses = np.full(self.n, np.nan, dtype=np.float32)  # what the current epoch is drawn by
-        self._fresh = np.full(self.n, np.nan, dtype=np.float32)  # losses since then
-        self._pending: list[tuple[NDArray[np.int64], torch.Tensor, int]] = []  # not copied, so that a GPU need not wait
+        self._losses = LastLosses(self.n, reduce)
         self._latest: NDArray[np.int64] | None = None  # positions of the latest batch
         self._latest_weights: torch.Tensor | None = None  # their weights over the batch size
         self._outstanding = 0  # batches given since the last `weigh`
@@ -211,7 +208,7 @@ class DynamicSampler:
                 raise InputError(f"weigh of {OWNER} needs a batch of an iteration; none has been started.")
             weights = self._scaled(where)
         self._outstanding = 0
-        self._pending.append((where, losses.detach(), losses._version))  # a copy would cost as much as the sum
+        self._losses.add(where, losses)
         return (losses * weights.to(losses)).sum()
 
     def _scaled(self, where: NDArray[np.int64]) -> torch.Tensor:
@@ -248,37 +245,13 @@ class DynamicSampler:
 
     def sync(self) -> None:
         """Share the losses since the epoch began among the processes; call on all, such as before a `state_dict`."""
-        self._flush()
-        seen = np.isfinite(self._fresh)
-        total = self._reduce(np.stack([np.where(seen, self._fresh, 0), seen]).astype(np.float32))
-        self._fresh = np.divide(total[0], total[1], out=np.full_like(self._fresh, np.nan), where=total[1] > 0)
-
-    def _flush(self) -> None:
-        if not self._pending:
-            return
-        import torch
-
-        if any(part._version != version for _, part, version in self._pending):
-            raise InputError(f"losses of {OWNER}.weigh must not be changed in place afterwards; they were.")
-        where = np.concatenate([positions for positions, _, _ in self._pending])
-        losses = (
-            torch.cat([part for _, part, _ in self._pending]).float().cpu().numpy()
-        )  # one copy from a GPU, not one per batch
-        finite = np.isfinite(losses)
-        if not finite.all():
-            first = where[np.argmin(finite)]
-            raise DivergedError(f"the loss of position {first} is NaN or infinite; lower the learning rate.")
-        self._fresh[where] = losses  # of a position that comes twice, the last counts
-        self._pending.clear()
+        self._losses.share()
 
     def _next(self) -> EpochPlan:
         """The plan of the next iteration: made from all losses known when it begins, or that of a resumed epoch."""
         if self._resumed and self._plan is not None:
             return self._plan
-        if self._pending or np.isfinite(self._fresh).any():
-            self.sync()
-            self._losses = np.where(np.isfinite(self._fresh), self._fresh, self._losses)
-            self._fresh = np.full_like(self._fresh, np.nan)
+        if self._losses.renew():
             self._ahead = None
         if self._ahead is None:
             self._ahead = self._planned()
@@ -287,10 +260,11 @@ class DynamicSampler:
     def _planned(self) -> EpochPlan:
         rng = stream(self._seed, "dynamic sampler", self._epoch)
         keep = np.ones(self.n)
-        known = self._candidates[np.isfinite(self._losses[self._candidates])]
+        losses = self._losses.drawn_by
+        known = self._candidates[np.isfinite(losses[self._candidates])]
         progress, annealing = self._progress()
         if known.size and not annealing:
-            keep[known] = probabilities(self._rule, self._losses[known], self.prune, progress)
+            keep[known] = probabilities(self._rule, losses[known], self.prune, progress)
         order = self._candidates[visit(keep[self._candidates], rng)]
         bounds = batch_bounds(self._start, order.size, self._share, self._replicas)
         return EpochPlan(order, (1 / keep).astype(np.float32), bounds)
@@ -324,7 +298,7 @@ class DynamicSampler:
             Batches (or positions, if `batch` is None) of the latest iteration that were trained on. If not given, all
             that were given: a loader with workers asks for batches ahead, and those would be lost.
         """
-        self._flush()
+        self._losses.read()
         inside = self._under_way or self._resumed
         batches = self._given if consumed is None else checks.integer("consumed", "state_dict", consumed, low=0)
         return {
@@ -335,8 +309,8 @@ class DynamicSampler:
             "batches": min(batches, self._given),
             "share": self._share,
             "inside": inside,
-            "losses": self._losses.copy(),
-            "fresh": self._fresh.copy(),
+            "losses": self._losses.drawn_by.copy(),
+            "fresh": self._losses.fresh.copy(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -351,21 +325,11 @@ class DynamicSampler:
         whole = ("seed", "epoch", "done", "start", "batches", "share")
         seed, epoch, done, start, batches, share = (checks.integer(x, OWNER, int(state[x]), low=0) for x in whole)
         self._seed, self._epoch, self._done, self._start, self._given = seed, epoch, done, start, batches
-        self._losses, self._fresh = tables
-        self._pending, self._latest, self._under_way, self._ahead = [], None, False, None
+        self._losses.load(*tables)
+        self._latest, self._under_way, self._ahead = None, False, None
         self._resumed = bool(state["inside"])
         self._plan = self._planned() if self._resumed else None
         if self._plan is not None and share != self._share:  # other batches: the rest of the epoch in those
             reached = batch_bounds(start, self._plan.order.size, share, 1)[batches]
             self._start, self._given, self._done = int(reached), 0, done + batches
             self._plan = self._planned()
-
-
-def _all_reduce(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum over the processes of torch.distributed; the values themselves if there is only one."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return values
-    held = torch.from_numpy(values).to("cuda" if torch.distributed.get_backend() == "nccl" else "cpu")
-    torch.distributed.all_reduce(held)
-    return np.asarray(held.cpu().numpy())

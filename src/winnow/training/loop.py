@@ -29,19 +29,19 @@ from ..core.work_clock import begin, seconds_since
 from ..models.layout import channels_last
 from ..models.modes import eval_mode, train_mode
 from .checkpoint import Checkpoint, Moment, Resumable
+from .device import device_of, outputs, safe_kernels
 from .dynamic_sampler import DynamicSampler
 from .feed import Feed, augmented
 from .recipe import Recipe
 from .sharded_order import sharded
-from .soft_loss import example_losses, soft_loss
+from .training_loss import Measure, training_loss
 
-__all__ = ["WEIGHTINGS", "Trained", "predict", "predicted", "train"]
+__all__ = ["WEIGHTINGS", "Trained", "device_of", "predict", "predicted", "train"]
 
 WEIGHTINGS = ("loss", "draw")
 
 AfterBatch = Callable[[NDArray[np.int64], torch.Tensor], None]
 AfterEpoch = Callable[[int, torch.nn.Module], None]
-Measure = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Order = Callable[[int], NDArray[np.int64]]
 
 
@@ -128,13 +128,12 @@ def train(
         If the loss stops being finite.
     """
     feed = feed.read_by(model)
-    targets = feed.targets
-    if targets is None:
+    if feed.targets is None:
         raise NotDefinedError(f"training needs labels or a regression target; source {feed.source.name!r} has neither.")
     if recipe.augment and feed.source.kind != "image":
         raise InputError(f"augment of Recipe is for images; source {feed.source.name!r} holds a {feed.source.kind}.")
     share = checks.number("soft_weight", "train", soft_weight, low=0, high=1)
-    measure = _measure(targets, None if soft is None else _soft_targets(feed, soft), share, recipe.label_smoothing)
+    measure = training_loss(feed, soft, share, recipe)
     train_mode(model.to(device_of(recipe)))
     total = recipe.steps(len(feed)) if steps is None else steps
     optimizer = recipe.build_optimizer(model)
@@ -200,7 +199,7 @@ def _train(
             if recipe.augment:
                 x = augmented(x, recipe.augment, rng)
             index = torch.from_numpy(where)
-            output = _outputs(model, x.to(device), recipe)
+            output = outputs(model, x.to(device), recipe)
             precise = output if output.dtype == torch.float64 else output.float()
             losses = measure(precise, index)
             if scale is not None:
@@ -269,68 +268,8 @@ def predicted(
     with eval_mode(model.to(device)), torch.no_grad(), safe_kernels(recipe), channels_last(model, device):
         for start in range(0, len(feed), batch):
             where = np.arange(start, min(start + batch, len(feed)))
-            output = _outputs(model, feed.inputs(where).to(device), recipe)
+            output = outputs(model, feed.inputs(where).to(device), recipe)
             yield where, output.float().cpu().numpy()
-
-
-def _measure(targets: torch.Tensor, soft: torch.Tensor | None, weight: float, label_smoothing: float) -> Measure:
-    """Return the function from outputs and canonical positions to the loss of each example."""
-
-    def measure(output: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
-        labels = targets[index].to(output.device)
-        if soft is None:
-            return example_losses(output, labels, label_smoothing)
-        return soft_loss(output, labels, soft[index], weight, "none", label_smoothing=label_smoothing)
-
-    return measure
-
-
-def _soft_targets(feed: Feed, soft: NDArray[np.float32]) -> torch.Tensor:
-    """Check that soft targets fit the feed; return them as a tensor, those of a regression scaled as its target is."""
-    named = bool(feed.source.classes)  # classes or labels, whose soft targets are probabilities
-    targets = cast(torch.Tensor, feed.targets)
-    wanted = (len(feed), len(feed.source.classes) if named else targets.shape[1])
-    if soft.shape != wanted:
-        column = {"classification": "class", "multilabel": "label"}.get(feed.source.task, "output")
-        raise InputError(
-            f"soft of train must have one row per example and one column per {column}, {wanted} for source "
-            f"{feed.source.name!r}; got {soft.shape}."
-        )
-    made = torch.from_numpy(np.array(soft, dtype=np.float32))  # a copy, since the array may be read-only
-    return made if named else (made - feed.scaling.target_mean) / feed.scaling.target_std
-
-
-def _outputs(model: torch.nn.Module, x: torch.Tensor, recipe: Recipe) -> torch.Tensor:
-    """Run the model on a batch, in the recipe's precision."""
-    with torch.autocast(x.device.type, torch.bfloat16, enabled=recipe.precision == "bfloat16"):
-        return cast(torch.Tensor, model(x))
-
-
-@contextmanager
-def safe_kernels(recipe: Recipe) -> Iterator[None]:
-    """Turn off oneDNN for bfloat16 on a CPU: if a virtual machine hides AMX, its kernels kill the process."""
-    kernels: Any = torch.backends.mkldnn  # its flag is a module property, unknown to the type checker
-    before = kernels.enabled
-    if recipe.precision == "bfloat16" and device_of(recipe).type == "cpu":
-        kernels.enabled = False
-    try:
-        yield
-    finally:
-        kernels.enabled = before
-
-
-def device_of(recipe: Recipe) -> torch.device:
-    """Return the device of a recipe."""
-    if recipe.device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(recipe.device)
-        torch.zeros(1, device=device).item()
-        return device
-    except (RuntimeError, AssertionError, NotImplementedError):
-        raise InputError(
-            f"device of Recipe must be 'auto' or an available torch device, such as 'cpu'; got {recipe.device!r}."
-        ) from None
 
 
 @contextmanager

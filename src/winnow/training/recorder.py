@@ -32,24 +32,17 @@ from numpy.typing import ArrayLike, NDArray
 from ..artefacts import Signals, record
 from ..artefacts.half_dynamics import FROM, HALF, coded, decoded
 from ..artefacts.label_set_logits import seen_logits
-from ..artefacts.labelled_logits import AVERAGED, DYNAMICS, first_averaged
+from ..artefacts.labelled_logits import AVERAGED, DYNAMICS
 from ..core import checks, registry
 from ..core.errors import InputError, NotDefinedError
-from ..core.scratch_rows import filled_rows, let_go, scratch_rows
-from .epoch_measures import CHUNK, measured
+from ..core.scratch_rows import let_go
+from .current_epoch import CurrentEpoch
 from .epoch_rows import EpochRows
 from .eval_pass import eval_pass
-from .logged_batch import (
-    OWNER,
-    as_array,
-    class_targets,
-    label_targets,
-    named_classes,
-    number_rows,
-    positions_within,
-    target_rows,
-)
-from .waiting_outputs import WaitingOutputs
+from .known_targets import KnownTargets
+from .logged_batch import OWNER, as_array, named_classes, number_rows, positions_within
+from .mean_predictions import MeanPredictions
+from .recorder_state import fitting_state
 
 if TYPE_CHECKING:
     import torch
@@ -57,7 +50,6 @@ if TYPE_CHECKING:
 __all__ = ["KEEP", "Recorder", "eval_pass"]
 
 TASKS = ("classification", "multilabel", "regression")
-TARGET_CHECKS = {"classification": class_targets, "multilabel": label_targets, "regression": target_rows}
 MISSING = ("error", "carry")
 KEEP = ("logits", "dynamics", "predictions")
 PRECISIONS = ("single", "half")
@@ -162,21 +154,12 @@ class Recorder:
                 f"{', '.join(self.keep)}."
             )
         self._dynamics = {name: self._epochs_of(name) for name in (HALF if self._half else kept)}
-        self._current = {name: np.zeros(self.n, registry.layout_of(name).dtype) for name in kept}  # of this epoch
         self._logits = self._epochs_of("logits") if classified and "logits" in self.keep else None
-        shape = (self.n, self.classes)
-        self._mean = _zeros(shape) if "predictions" in self.keep else None
-        self._known = np.zeros(self.n, dtype=bool)  # whose target was seen in any epoch
-        self._targets: NDArray[Any] = np.zeros(self.n, dtype=np.int64) if task == "classification" else np.zeros(shape)
-        if task == "multilabel":
-            self._targets = np.zeros(shape, dtype=np.uint8)
-        self._seen = np.zeros(self.n, dtype=bool)  # which examples were logged in this epoch
-        carried = self.missing == "carry" and self._mean is not None
-        # all outputs of this epoch, where they are needed again; those not seen yet are of the epoch before
-        self._now = _zeros(shape) if carried or self._logits is not None else None
-        self._mean_given = False  # whether signals hold the mean too
-        self._waiting = WaitingOutputs(self.classes)  # not measured yet
-        self._infinite: int | None = None  # the first position of this epoch whose loss is too large
+        predicted = "predictions" in self.keep
+        self._mean = MeanPredictions(self.n, self.classes, planned_epochs, self.averaged) if predicted else None
+        self._targets = KnownTargets(self.n, self.classes, self.task)
+        held = self._logits is not None or (predicted and self.missing == "carry")
+        self._now = CurrentEpoch(kept, self._targets, self._mean, held)
 
     @property
     def epochs(self) -> int:
@@ -193,7 +176,8 @@ class Recorder:
         if "correct" in self._dynamics:
             return self._dynamics["correct"].stacked().astype(bool)
         if self._logits is not None:
-            rows = [seen_logits(self.task, logits, self._targets).correct for logits in self._outputs(self._logits)]
+            targets = self._targets.values
+            rows = [seen_logits(self.task, logits, targets).correct for logits in self._outputs(self._logits)]
         else:
             raise NotDefinedError(f"correctness needs keep='dynamics' or 'logits' of {OWNER}; got {self.keep}.")
         return np.array(rows, dtype=bool).reshape(self.epochs, self.n)
@@ -228,51 +212,16 @@ class Recorder:
                 f"logits of {OWNER}.log must be finite; in epoch {self.epochs + 1} those of position "
                 f"{int(where[first])} are NaN or infinite."
             )
-        self._keep_targets(where, as_array(targets))
-        self._add(where, outputs)
+        self._targets.keep(where, as_array(targets), self.epochs + 1)
+        self._now.add(where, outputs, self.epochs + 1)
 
     def expect(self, targets: NDArray[Any]) -> None:
         """Set the targets of all examples, in the order of positions; then `log_outputs` needs none."""
-        self._keep_targets(np.arange(self.n), targets)
+        self._targets.keep(np.arange(self.n), targets, self.epochs + 1)
 
     def log_outputs(self, positions: NDArray[np.int64], outputs: torch.Tensor) -> None:
         """Log a batch of winnow's own loop, which is known to fit, without the checks of `log`; after `expect`."""
-        self._add(positions, as_array(outputs))
-
-    def _add(self, positions: NDArray[np.int64], outputs: NDArray[Any]) -> None:
-        self._seen[positions] = True
-        if self._now is not None:
-            self._now[positions] = outputs
-            return
-        for where, some in self._waiting.add(positions, outputs):
-            self._measure(where, some)
-
-    def _measure(self, where: NDArray[np.int64] | slice, outputs: NDArray[np.float32]) -> None:
-        """Compute what is kept of some outputs of this epoch."""
-        found, predictions = measured(outputs, self._targets[where], self._current, self.task, self._mean is not None)
-        for name, values in found.items():
-            self._current[name][where] = values
-        fine = np.isfinite(found["losses"])
-        if self._infinite is None and not fine.all():
-            first = int(np.argmin(fine))
-            self._infinite = where.start + first if isinstance(where, slice) else int(where[first])
-        if self._mean is not None:
-            if self._mean_given:
-                self._mean, self._mean_given = filled_rows([self._mean], self.n), False
-            mean = self._mean[where]
-            self._mean[where] = mean + self._step(self.epochs + 1) * (predictions - mean)
-
-    def _measure_rest(self) -> None:
-        """Measure what is still waiting, or all outputs if they are held."""
-        if self._now is None:
-            for where, some in self._waiting.rest():
-                self._measure(where, some)
-            return
-        rows = max(1, CHUNK // self.classes)
-        for start in range(0, self.n, rows):
-            part = slice(start, min(start + rows, self.n))
-            self._measure(part, self._now[part])
-        let_go(self._now)
+        self._now.add(positions, as_array(outputs), self.epochs + 1)
 
     def end_epoch(self) -> None:
         """End the epoch: compute its losses and all that is kept, and start the next.
@@ -284,26 +233,21 @@ class Recorder:
         DivergedError
             If a loss is not finite.
         """
-        epoch = self.epochs + 1
-        if not self._seen.any():
+        epoch, now = self.epochs + 1, self._now
+        if not now.seen.any():
             raise InputError(f"end_epoch of {OWNER} was called with nothing logged in epoch {epoch}.")
-        if not self._seen.all():
+        if not now.seen.all():
             self._check_gap(epoch)
-        self._measure_rest()
-        if self._infinite is not None:
-            where, self._infinite = self._infinite, None
-            raise InputError(
-                f"losses of {OWNER} must be finite; in epoch {epoch} that of position {where} is too large for float32."
-            )
-        gap = ~self._seen
-        for name, values in (coded(self._current) if self._half else self._current).items():
-            if self._now is None and gap.any():
+        measures = now.finished(epoch)
+        gap = ~now.seen
+        for name, values in (coded(measures) if self._half else measures).items():
+            if now.outputs is None and gap.any():
                 values[gap] = self._dynamics[name].last()[gap]
             self._dynamics[name].append(values)
-        if self._logits is not None and self._now is not None:
-            self._logits.append(self._now.reshape(-1))
-            let_go(self._now)
-        self._seen[:] = False
+        if self._logits is not None and now.outputs is not None:
+            self._logits.append(now.outputs.reshape(-1))
+            let_go(now.outputs)
+        now.seen[:] = False
 
     def signals(self) -> Signals:
         """Return what was recorded as Signals of one seed; `Signals.stack` joins those of several.
@@ -318,9 +262,9 @@ class Recorder:
         InputError
             If no epoch is finished, or the last one is not.
         """
-        if self._seen.any():
+        if self._now.seen.any():
             raise InputError(
-                f"signals of {OWNER} need a finished epoch; {int(self._seen.sum())} example(s) were "
+                f"signals of {OWNER} need a finished epoch; {int(self._now.seen.sum())} example(s) were "
                 f"logged in epoch {self.epochs + 1} without end_epoch()."
             )
         if not self.epochs:
@@ -329,7 +273,7 @@ class Recorder:
         if self._logits is not None:
             arrays["logits"] = self._outputs(self._logits)[None]
         if self._mean is not None:
-            arrays["predictions"], self._mean_given = self._mean[None], True  # copied before it is changed again
+            arrays["predictions"] = self._mean.given()[None]
         planned = max(self.planned_epochs or 0, self.epochs)
         settings = {
             "n": self.n,
@@ -342,12 +286,11 @@ class Recorder:
             "averaged": self.averaged,
             **({"precision": "half"} if self._half else {}),
         }
-        labels = self._targets[:, 0] if self.task == "regression" and self.classes == 1 else self._targets
         return Signals(
             ids=self.ids,
             arrays=arrays,
             task=self.task,
-            labels=labels.copy(),
+            labels=self._targets.labels(),
             classes=self.class_names,
             epochs=tuple(range(1, self.epochs + 1)),
             planned_epochs=planned,
@@ -356,62 +299,35 @@ class Recorder:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return everything recorded so far, including the unfinished epoch, as arrays by name."""
-        if self._now is None:
-            self._measure_rest()
+        now = self._now.state_dict(self.epochs + 1)  # first: the mean gets what was still to be measured
         state: dict[str, NDArray[Any]] = {}
         if self._logits is not None:
             state["outputs"] = np.array(self._outputs(self._logits))
         for name, rows in self._dynamics.items():
             state[name] = np.array(rows.stacked())
         if self._mean is not None:
-            state["predictions"] = self._mean.copy()
-        now = {"targets": self._targets, "known": self._known, "seen": self._seen}
-        if self._now is not None:
-            now["now"] = self._now
-        else:
-            now |= {f"now {name}": values for name, values in self._current.items()}
-            now["infinite"] = np.array([-1 if self._infinite is None else self._infinite])
+            state["predictions"] = self._mean.table.copy()
+        now = {"targets": self._targets.values, "known": self._targets.known, **now}
         return state | {name: values.copy() for name, values in now.items()}
 
     def load_state_dict(self, state: Mapping[str, ArrayLike | torch.Tensor]) -> None:
         """Continue from the result of `state_dict`; the recorder must have been made for the same data."""
-        own = self.state_dict()
-        if isinstance(state, Mapping) and "infinite" in own:
-            state = {"infinite": np.array([-1]), **state}  # older states have none
-        if not isinstance(state, Mapping) or set(state) != set(own):
-            raise InputError(
-                f"state of {OWNER} must hold {', '.join(own)}; got "
-                f"{', '.join(map(str, state)) if isinstance(state, Mapping) else type(state).__name__}."
-            )
-        given = {name: as_array(value) for name, value in state.items()}
-        finished = len(given[next(iter(self._dynamics))])
-        for name, value in own.items():
-            shape = (finished, *value.shape[1:]) if name == "outputs" or name in self._dynamics else value.shape
-            if given[name].shape != shape or given[name].dtype.kind != value.dtype.kind:
-                raise InputError(
-                    f"state of {OWNER} does not fit: {name} must be {value.dtype} of shape {shape}; got "
-                    f"{given[name].dtype} of shape {given[name].shape}."
-                )
-        taken = {name: np.array(given[name], dtype=value.dtype) for name, value in own.items()}
+        taken = fitting_state(state, self.state_dict(), (*self._dynamics, "outputs"))
         for name in self._dynamics:
             self._dynamics[name] = self._epochs_of(name)
             for row in taken[name]:
                 self._dynamics[name].append(row)
-        self._targets, self._known, self._seen = taken["targets"], taken["known"], taken["seen"]
-        self._now, self._mean = (
-            None if name not in taken else filled_rows([taken[name]], self.n) for name in ("now", "predictions")
-        )
-        at = int(taken["infinite"][0]) if "infinite" in taken else -1
-        self._mean_given, self._infinite = False, None if at < 0 else at
-        self._waiting.clear()
-        if self._now is None:
-            self._current = {name: taken[f"now {name}"] for name in self._current}
-        if self._logits is not None and self._now is not None:
+        self._targets.values, self._targets.known = taken["targets"], taken["known"]
+        if self._mean is not None:
+            self._mean.load(taken["predictions"])
+        self._now.load_state_dict(taken)
+        if self._logits is not None and self._now.outputs is not None:
             self._logits = self._epochs_of("logits")
             for outputs in taken["outputs"]:
                 self._logits.append(outputs.reshape(-1))
-            if finished:  # older states held zeros there
-                self._now[~self._seen] = taken["outputs"][-1][~self._seen]
+            if self.epochs:  # older states held zeros there
+                unseen = ~self._now.seen
+                self._now.outputs[unseen] = taken["outputs"][-1][unseen]
 
     def _epochs_of(self, name: str) -> EpochRows:
         numbers = self.n * self.classes if name == "logits" else self.n
@@ -421,22 +337,9 @@ class Recorder:
         """The outputs of all epochs: epochs x n x classes."""
         return rows.stacked().reshape(-1, self.n, self.classes)
 
-    def _keep_targets(self, where: NDArray[np.int64], targets: NDArray[Any]) -> None:
-        targets = TARGET_CHECKS[self.task](targets, where.size, self.classes)
-        old = self._targets[where]
-        changed = self._known[where] & (old != targets).reshape(where.size, -1).any(1)
-        if changed.any():
-            first = int(np.argmax(changed))
-            raise InputError(
-                f"targets of {OWNER}.log must stay the same; that of position {int(where[first])} was "
-                f"{old[first]} and is {targets[first]} in epoch {self.epochs + 1}."
-            )
-        self._targets[where] = targets
-        self._known[where] = True
-
     def _check_gap(self, epoch: int) -> None:
         """Raise if examples that were not logged have no values to carry over."""
-        gap = ~self._seen
+        gap = ~self._now.seen
         what = (
             f"{int(gap.sum())} of {self.n} examples were not logged in epoch {epoch}, the first at position "
             f"{int(np.argmax(gap))}"
@@ -448,18 +351,3 @@ class Recorder:
             )
         if not self.epochs:
             raise InputError(f"end_epoch of {OWNER} has no epoch before to carry values from; {what}.")
-
-    def _step(self, epoch: int) -> float:
-        """The weight of an epoch's predictions against the mean of those before."""
-        if self.planned_epochs is None:
-            return 3 / (epoch + 2)
-        first = first_averaged(self.planned_epochs, self.averaged)
-        return 1 / epoch if epoch < first else 1 / (epoch - first + 1)
-
-
-def _zeros(shape: tuple[int, int]) -> NDArray[np.float32]:
-    """A table of zeros, in a file if it is large."""
-    made = scratch_rows(shape, np.float32)
-    made.fill(0)
-    let_go(made)
-    return made

@@ -14,7 +14,8 @@ from ..artefacts.selection_order import SelectionOrder
 from ..core.errors import NotFoundError, StoreError
 from ..core.layouts import parquet_header
 from ..core.remote import is_url, mirrored, url_of
-from ..core.run import Run, read_record
+from ..core.run import Run
+from ..core.step_record import read_record
 from ..core.stored_runs import whole
 from .signal_file import SignalFile, signal_files
 

@@ -27,7 +27,8 @@ from tests.methods.lpntk.networks import (
 )
 from winnow.core.errors import InputError
 from winnow.methods.lpntk import layer_trust as trusting
-from winnow.methods.lpntk.kernel import checked, cross, features, gram
+from winnow.methods.lpntk.kernel import cross, features, gram
+from winnow.methods.lpntk.kernel_inputs import checked
 
 CLASSES = 4
 
@@ -131,7 +132,7 @@ def test_use_that_changes_from_batch_to_batch(of, monkeypatch):
     """All examples that are tried go one way; among the others are some that go the other."""
     torch.manual_seed(0)
     monkeypatch.setattr(trusting, "_LOOKED_AT", 2)
-    monkeypatch.setattr("winnow.methods.lpntk.kernel.BATCH", 4)
+    monkeypatch.setattr("winnow.methods.lpntk.kernel_panels.BATCH", 4)
     model = Net(routed, one=nn.Linear(5, 6), two=nn.Linear(5, 6), h=nn.Linear(6, 4))
     x, y = data(FLAT, 12)
     x[:6, 0], x[6:, 0], x[[0, -1], 0] = x[:6, 0].abs(), -x[6:, 0].abs(), 1.0

@@ -119,7 +119,7 @@ def test_it_beats_guessing_on_digits(direction):
 
 
 def test_cross_is_a_part_of_gram(mlp, tmp_path, monkeypatch):
-    monkeypatch.setattr("winnow.methods.lpntk.kernel.BATCH", 4)
+    monkeypatch.setattr("winnow.methods.lpntk.kernel_panels.BATCH", 4)
     x, y = some((1, 8, 8), n=23)
     whole = gram(mlp, x, y, dtype="float64")
     found = cross(mlp, x[:9], y[:9], x[9:], y[9:], dtype="float64", memory=1 << 20, out=tmp_path / "part.npy")

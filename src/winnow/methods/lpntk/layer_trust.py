@@ -11,19 +11,40 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 
 import torch
 from torch import nn
 
 from ...core.errors import InputError
-from .layers import LayerPlan, Pair, fit, is_known, passed, pieces_of, row_of
+from .kernel_inputs import KernelInputs
+from .layers import LayerPlan, Pair, UnlikePlan, fit, is_known, passed, pieces_of, row_of
 from .plain_gradients import alone, by_func, floating, forward
 
-__all__ = ["note", "trusted"]
+__all__ = ["by_plan", "planned", "trusted"]
 
 Tensor = torch.Tensor
 Slopes = dict[str, Tensor]
 _LOOKED_AT = 64  # examples searched for different ones
+
+
+def planned(owner: str, first: KernelInputs, second: KernelInputs | None = None) -> LayerPlan:
+    """Find which layers have the fast path for all inputs, and warn about the others."""
+    plan = trusted(owner, first.net, first.inputs)
+    if second is not None:
+        plan = plan.meet(trusted(owner, second.net, second.inputs))
+    _note(plan, first.net)
+    return plan
+
+
+def by_plan(net: nn.Module, plan: LayerPlan, work: Callable[[LayerPlan], None]) -> None:
+    """Do the work; start again if a batch uses layers differently from those tried."""
+    while True:
+        try:
+            return work(plan)
+        except UnlikePlan as found:
+            plan = plan.without(found.layers)
+            _note(plan, net)
 
 
 def trusted(owner: str, model: nn.Module, inputs: Tensor) -> LayerPlan:
@@ -60,8 +81,8 @@ def trusted(owner: str, model: nn.Module, inputs: Tensor) -> LayerPlan:
     return LayerPlan(owner, short, not _func_works(net, plan.long(net), x, weights, slopes, floor))
 
 
-def note(plan: LayerPlan, model: nn.Module) -> None:
-    """Warn about layers on the slow path; call it from something that a public function calls directly."""
+def _note(plan: LayerPlan, model: nn.Module) -> None:
+    """Warn about layers on the slow path, at the line that called the public function that asked for the plan."""
     long = plan.long(model)
     if long:
         some = ", ".join(long[:3]) + (", ..." if len(long) > 3 else "")

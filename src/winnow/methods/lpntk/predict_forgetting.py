@@ -29,11 +29,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...core import checks
 from ...core.errors import InputError
 from ...core.progress import track
-from .kernel import BATCH, Signs, Tensor, checked
+from .kernel_inputs import Signs, checked
+from .kernel_panels import BATCH
 
 __all__ = ["DIRECTIONS", "Forgetting", "ForgettingReport", "forgetting_report", "predict_forgetting"]
 
 DIRECTIONS = {"error": "error", "s_tilde": "forgetting"}  # and the kind of kernel with the same signs
+Tensor = torch.Tensor
 Flags = NDArray[np.bool_]
 Step = list[Tensor]
 

@@ -15,7 +15,7 @@ from ...core.code_digest import coded
 from ...core.files import fingerprint
 from ...core.progress import task
 from ...core.run import Run
-from ...training.loop import safe_kernels
+from ...training.device import safe_kernels
 from ...training.module_state import give_module, held_by
 from .pretrain_loop import Pretraining
 

@@ -29,7 +29,7 @@ from ...artefacts.training_state import State
 from ...core.errors import DivergedError
 from ...core.seeds import number, stream
 from ...training import Feed, Recipe
-from ...training.loop import device_of
+from ...training.device import device_of
 from ...training.module_state import give_module, give_optimizer, held_by, remembered_by
 from .accelerator import Accelerator
 from .self_supervised import SelfSupervisedMethod, Shadow

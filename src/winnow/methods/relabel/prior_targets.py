@@ -48,7 +48,7 @@ def channels(help: str, name: str) -> Parameter:
         except ValueError:
             raise InputError(f"--{name} must be numbers with commas between, one per channel; got {text!r}.") from None
 
-    return Parameter(f"{help}, one number per channel, with commas.", kind=str | None, read=read)
+    return Parameter(f"{help}, one number per channel, separated by commas.", kind=str | None, read=read)
 
 
 def targets(
@@ -60,8 +60,10 @@ def targets(
     layer: Annotated[str | None, Parameter("Layer whose output to take; what enters the head if not given.")] = None,
     weights: str | Path | None = None,
     size: Annotated[int | None, Parameter("Resize images to this many pixels per side for the prior.")] = None,
-    mean: Annotated[Sequence[float] | None, channels("Mean the prior wants", "mean")] = None,
-    std: Annotated[Sequence[float] | None, channels("Standard deviation it wants", "std")] = None,
+    mean: Annotated[
+        Sequence[float] | None, channels("Mean that the prior's inputs are normalised with", "mean")
+    ] = None,
+    std: Annotated[Sequence[float] | None, channels("Standard deviation for the same", "std")] = None,
     batch: Annotated[int, Parameter("Examples that go through the prior at a time.")] = 512,
     seed: Seed = 0,
     device: str = "auto",

@@ -44,7 +44,7 @@ from ...signals.embed import embed, embedding_batches, weights_of
 from ...sources.arrays import to_numpy
 from ...sources.npz import UNREADABLE, why_unreadable
 from ...training import Feed, Recipe, Scaling
-from ...training.loop import device_of
+from ...training.device import device_of
 from .preparation import Preparation, declared_scale, preparation
 
 __all__ = ["Prior", "represent", "understood"]

@@ -91,7 +91,7 @@
     state.textContent = `${lines.length - 1} findings exported to marks.csv.`;
   };
 
-  const keys = { x: "confirmed", o: "refused", s: "selected" };
+  const keys = { w: "confirmed", r: "refused", a: "selected" };  // as in the viewer, or unused there
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) {
       if (event.key === "Escape") event.target.blur();
@@ -99,7 +99,7 @@
     }
     const card = event.target.closest("[data-card]"), at = visible.indexOf(card);
     const moves = {
-      j: () => visible[at + 1] || visible[at], k: () => visible[Math.max(at - 1, 0)],
+      j: () => visible[at + 1] || visible[at], p: () => visible[Math.max(at - 1, 0)],
       ArrowRight: () => card && visible[at + 1], ArrowLeft: () => card && visible[at - 1],
       ArrowDown: () => card && below(card, 1), ArrowUp: () => card && below(card, -1),
     };
@@ -108,7 +108,7 @@
       if (!next) return;
       go(next);
     } else if (card && Object.hasOwn(keys, event.key)) act(card, keys[event.key]);
-    else if (card && event.key === "u") { if (card.dataset.verdict) act(card, card.dataset.verdict); }
+    else if (card && event.key === "x") { if (card.dataset.verdict) act(card, card.dataset.verdict); }
     else if (event.key === "/") field("words").focus();
     else if (event.key === "e") save();
     else return;

@@ -1,0 +1,125 @@
+"""What those that do not know the label of an example say of its class: other folds' networks, neighbours, and a head.
+
+q joins all of them: softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the given
+labels best. Networks that have learned errors which follow a rule predict the given labels well, and so count for much
+in q. Neighbours and a head on the embeddings learn such rules less. So what the embeddings say alone, joined in the
+same way, is kept beside q, and `mislabelled` hears both.
+
+Without `oof`, q is the mean prediction of the training itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artefacts import Signals
+from ..core.seeds import drawn_first
+from .arithmetic import labels_of
+from .ridge_head import RidgeHead, ridge_head
+
+__all__ = ["NEIGHBOURS", "ClassOpinions", "class_opinions", "head_votes", "neighbour_votes"]
+
+Floats = NDArray[np.float64]
+
+STEEP = 4.0  # how probabilities follow from the predictions of the head: softmax of so many times these
+NEIGHBOURS = 10
+FITTED = 50_000  # examples that the weights are fitted on, at most
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOpinions:
+    """Probability of each class for each example.
+
+    Parameters
+    ----------
+    classes
+        q, by all that do not know the label.
+    rows
+        By neighbours and the head on the embeddings alone, if there are any.
+    head
+        That head, if it was fitted here.
+    """
+
+    classes: Floats
+    rows: Floats | None = None
+    head: RidgeHead | None = None
+
+
+def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None) -> ClassOpinions:
+    """Return what those that do not know the labels say.
+
+    Parameters
+    ----------
+    signals
+        Must have `oof` or `predictions`.
+    beside
+        Class probabilities that follow from the embeddings, to be heard beside the networks; computed from
+        `embeddings`, if there are any, unless given.
+    """
+    if "oof" not in signals:
+        return ClassOpinions(np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64)))
+    labels, oof = labels_of(signals), signals.array("oof").mean(axis=0, dtype=np.float64)
+    head = None
+    if beside is None and "embeddings" in signals:
+        head = ridge_head(signals.embeddings.reshape(len(signals), -1), signals.ids, np.eye(oof.shape[1])[labels])
+        beside = [neighbour_votes(signals, labels, oof.shape[1]), head_votes(head.predictions)]
+    every = _joined([oof, *(beside or ())], labels, signals.ids)
+    return ClassOpinions(every, _joined(beside, labels, signals.ids) if beside else None, head)
+
+
+def neighbour_votes(
+    signals: Signals, labels: NDArray[np.int64], classes: int, near: NDArray[np.int64] | None = None
+) -> Floats:
+    """Share of each class among the nearest neighbours in the embeddings, with half a vote for every class."""
+    from ..signals.neighbours import nearest
+
+    count = min(NEIGHBOURS, len(signals) - 1)
+    if near is None:
+        near = nearest(signals.embeddings.reshape(len(signals), -1), count, ids=signals.ids).positions
+    votes = np.full((len(signals), classes), 0.5)
+    rows = np.arange(len(signals))
+    for k in range(count):
+        votes[rows, labels[near[:, k]]] += 1.0
+    return np.asarray(votes / (count + 0.5 * classes))
+
+
+def head_votes(predictions: Floats) -> Floats:
+    """Class probabilities that follow from what a head on the embeddings predicts for each class."""
+    return _softmax(STEEP * predictions)
+
+
+def _joined(parts: Sequence[Floats], labels: NDArray[np.int64], ids: NDArray[np.generic]) -> Floats:
+    """softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the labels best."""
+    from scipy.optimize import minimize
+
+    count = parts[0].shape[1]
+    logs = [np.log(np.clip(part, 1e-3, 1.0)) for part in parts]
+    rows = np.sort(drawn_first(0, ("label evidence",), ids, min(FITTED, len(labels))))
+    some, truth = [one[rows] for one in logs], labels[rows]
+    hit = np.eye(count)[truth]
+
+    def cost(values: Floats) -> tuple[float, Floats]:
+        weights, bias = values[: len(some)], values[len(some) :]
+        chances = _softmax(_weighted(weights, some) + bias)
+        error = (chances - hit) / truth.size
+        slope = [float((error * one).sum()) for one in some]
+        loss = -np.log(np.maximum(chances[np.arange(truth.size), truth], 1e-300)).mean() + 1e-3 * (bias @ bias)
+        return float(loss), np.concatenate([slope, error.sum(axis=0) + 2e-3 * bias])
+
+    start = np.concatenate([np.full(len(some), 1 / len(some)), np.zeros(count)])
+    bounds = [(0.0, 5.0)] * len(some) + [(-5.0, 5.0)] * count
+    best = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100}).x
+    return _softmax(_weighted(best[: len(logs)], logs) + best[len(logs) :])
+
+
+def _weighted(weights: Floats, parts: list[Floats]) -> Floats:
+    return np.asarray(sum(weight * part for weight, part in zip(weights, parts, strict=True)))
+
+
+def _softmax(values: Floats) -> Floats:
+    shifted = np.exp(values - values.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
