@@ -131,21 +131,26 @@ def duplicates(source: Source, embeddings: ArrayLike | None = None, *, seed: int
     n = len(source)
     given = None if embeddings is None else checks_rows(embeddings, n)
     again, first = _repeats(source)
-    alone = np.ones(n, dtype=bool)
-    alone[again] = False
-    single = np.flatnonzero(alone)
     sure_copies = np.ones(again.size)
     if source.kind == "table" and again.size:
         sure_copies = repeat_probability(comparable(source))[again]
     copies, sure_copies = sure_copies >= REPEATED, sure_copies[sure_copies >= REPEATED]
-    part = source if single.size == n else source.with_labels(None, "unlabelled").at(single)
-    needed = None if given is None or source.kind == "table" else _rows_at(given, single)
-    found = near_pairs(part, needed, seed=seed)
-    near = NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
+    near = _near(source, given, again, seed)
     edges = np.concatenate([near.pairs, np.stack([again[copies], first[copies]], axis=1)])
     original = np.arange(n)
     original[again] = first
     return _grouped(source, edges, np.concatenate([near.probabilities, sure_copies]), original, near)
+
+
+def _near(source: Source, given: NDArray[Any] | None, again: NDArray[np.int64], seed: int) -> NearPairs:
+    """The pairs that are nearly the same, without examples whose content another one has too."""
+    alone = np.ones(len(source), dtype=bool)
+    alone[again] = False
+    single = np.flatnonzero(alone)
+    part = source if single.size == len(source) else source.with_labels(None, "unlabelled").at(single)
+    needed = None if given is None or source.kind == "table" else _rows_at(given, single)
+    found = near_pairs(part, needed, seed=seed)
+    return NearPairs(single[found.pairs], found.probabilities, found.apart, found.measure, found.recall)
 
 
 def _repeats(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -197,7 +202,8 @@ def _grouped(
     starts, counts = np.unique(group[place], return_index=True, return_counts=True)[1:]
     representative[which[place]] = np.repeat(which[place[starts]], counts)
     number[which], probability[which] = lowest[group], best
-    exact = original[representative] == original
+    exact = np.ones(n, dtype=bool)
+    exact[which] = original[representative[which]] == original[which]
     return DuplicateGroups(source.ids, number, representative, probability, exact, near)
 
 
