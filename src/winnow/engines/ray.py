@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ __all__ = ["Ray"]
 LOOPBACK = "127.0.0.1"
 LOCAL_ONLY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: the machine is known as 127.0.0.1, on any system
 RETRIES = 5  # how often a task is done again after its worker or node died
+CONNECTING = 4  # tries to connect from outside
+PAUSE = 2.0  # seconds between them
+NOT_STARTED = "Starting Ray client server failed"  # a cluster starts a process per client, which may end at once
 ANY = Needs()
 
 
@@ -117,14 +121,19 @@ class Ray:
             ray._private.ray_constants.ENABLE_RAY_CLUSTER = False  # where ray was imported before
             how |= {"include_dashboard": False, "_node_ip_address": LOOPBACK}
             how["num_cpus"] = max(cores(), self.workers or 1)
-        try:
-            with _own_handlers():
-                ray.init(**how)
-        except ImportError:  # a client needs more of ray than a machine of the cluster
-            raise MissingDependencyError.of("ray[client]", "ray", f"engine ray at {address}") from None
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            where = "on this machine" if address == "local" else f"at {address}"
-            raise WinnowError(f"no Ray cluster could be reached {where}: {reason(error)}.") from None
+        for left in reversed(range(CONNECTING)):
+            try:
+                with _own_handlers():
+                    ray.init(**how)
+                break
+            except ImportError:  # a client needs more of ray than a machine of the cluster
+                raise MissingDependencyError.of("ray[client]", "ray", f"engine ray at {address}") from None
+            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                if left and NOT_STARTED in str(error):
+                    time.sleep(PAUSE)
+                    continue
+                where = "on this machine" if address == "local" else f"at {address}"
+                raise WinnowError(f"no Ray cluster could be reached {where}: {reason(error)}.") from None
         return ray
 
     def _gpus(self, ray: Any, needs: Needs) -> int:
