@@ -57,7 +57,7 @@ NOISE = (("uniform", 0.05), ("uniform", 0.2), ("pair", 0.2), ("human", 0.2), ("d
 TRAINED = (("human", 0.2), ("drawn", 0.18), ("human", 0.0))
 DATA = ("penbased", "fashion-mnist", "cifar10", "sst2")
 TABLES = ("penbased",)
-TRAININGS = 3  # seeds of the trainings on what clean keeps
+TRAININGS = 5  # seeds of the trainings on what clean keeps
 LIMITED = wn.Local(workers=1)
 
 
@@ -216,7 +216,10 @@ def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dic
     truth, test = opened(name, asked.examples)
     source = noisy(truth, kind, rate)
     model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
-    found = wn.check(source, signals=observed(source, 0, model, recipe, asked.out), engine=LIMITED)
+    signals, encoder = observed(source, 0, model, recipe, asked.out), open_encoder(source.kind, source.shape)
+    if encoder is not None:
+        signals = with_rows(signals, encoded(truth, encoder, asked.out))
+    found = wn.check(source, signals=signals, engine=LIMITED)
     subset = found.clean()
     study = wn.evaluate(
         source, {"clean": subset}, test=test, model=model, recipe=recipe, seeds=TRAININGS, same_steps=False,
