@@ -10,6 +10,7 @@ and "cleanlab, encoder" gets the out-of-fold predictions of that head instead. "
 predictions that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one
 ordinary training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
 Results are kept in RUN, one file per cell, and the trainings behind them too, so a run that was stopped goes on.
+After that a person who knows the truth marks the 60 labels that `Issues.to_mark` asks for, in five draws.
 --observe does the trainings alone, so that they can be done before the rules are settled. --train also trains on what
 `Issues.clean()` keeps, a random subset of the same size, and everything.
 """
@@ -58,7 +59,10 @@ TRAINED = (("human", 0.2), ("drawn", 0.18), ("human", 0.0))
 DATA = ("penbased", "fashion-mnist", "cifar10", "sst2")
 TABLES = ("penbased",)
 TRAININGS = 5  # seeds of the trainings on what clean keeps
+MARKS = 60  # labels that a person marks
+DRAWS = 5  # of these
 LIMITED = wn.Local(workers=1)
+Seen = tuple[wn.Source, wn.Signals]
 
 
 class LastEpoch:
@@ -132,9 +136,9 @@ def with_rows(signals: wn.Signals, rows: NDArray[Any]) -> wn.Signals:
     return replace(signals, arrays={**signals.arrays, "embeddings": rows})
 
 
-def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
+def judged(source: wn.Source, signals: wn.Signals, seed: int, marks: Any = None) -> dict[str, Any]:
     """What `wn.check` says of every label, and the noise rate."""
-    found = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
+    found = wn.check(source, signals=signals, kinds=("label",), marks=marks, seed=seed, engine=LIMITED)
     rows = found.kinds == "label"
     assert found.noise_rate is not None
     return {
@@ -211,15 +215,43 @@ def cleanlab(source: wn.Source, probabilities: NDArray[Any], out: Path, python: 
         return dict(found)  # the next answer is written over this file
 
 
-def trained(name: str, kind: str, rate: float, asked: argparse.Namespace) -> dict[str, Any]:
-    """Accuracy of a training on what `clean` keeps, on a random subset of that size, and on everything."""
-    truth, test = opened(name, asked.examples)
-    source = noisy(truth, kind, rate)
+def seen_by_check(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace) -> Seen:
+    """The data with errors, and all that `wn.check` has to judge their labels."""
+    source = noisy(truth, kind, rate, seed)
     model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
-    signals, encoder = observed(source, 0, model, recipe, asked.out), open_encoder(source.kind, source.shape)
+    signals, encoder = observed(source, seed, model, recipe, asked.out), open_encoder(source.kind, source.shape)
     if encoder is not None:
         signals = with_rows(signals, encoded(truth, encoder, asked.out))
+    return source, signals
+
+
+def true_marks(truth: wn.Source, source: wn.Source, found: wn.Issues, draw: int) -> dict[Any, bool]:
+    """What a person who knows the truth says of the labels that `Issues.to_mark` asks for."""
+    wrong = dict(zip(source.ids.tolist(), (source.labels != np.asarray(truth.labels)).tolist(), strict=True))
+    return {id: wrong[id] for id in found.to_mark(MARKS, seed=draw).tolist()}
+
+
+def marked(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace) -> dict[str, Any]:
+    """What changes once a person has marked a few labels, per draw of these."""
+    source, signals = seen_by_check(truth, kind, rate, seed, asked)
+    wrong = np.asarray(source.labels) != np.asarray(truth.labels)
+    first = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
+    rows = []
+    for draw in range(DRAWS):
+        marks = true_marks(truth, source, first, draw)
+        found = judged(source, signals, seed, marks)
+        rows.append([*found["estimate"], judging.f1(wrong, found["flagged"])])
+    return {"truth": float(wrong.mean()), "draws": rows}
+
+
+def trained(name: str, kind: str, rate: float, marks: bool, asked: argparse.Namespace) -> dict[str, Any]:
+    """Accuracy of a training on what `clean` keeps, on a random subset of that size, and on everything."""
+    truth, test = opened(name, asked.examples)
+    source, signals = seen_by_check(truth, kind, rate, 0, asked)
+    model, recipe = judge(truth, "auto"), wn.Recipe(epochs=asked.epochs)
     found = wn.check(source, signals=signals, engine=LIMITED)
+    if marks:
+        found = wn.check(source, signals=signals, marks=true_marks(truth, source, found, 0), engine=LIMITED)
     subset = found.clean()
     study = wn.evaluate(
         source, {"clean": subset}, test=test, model=model, recipe=recipe, seeds=TRAININGS, same_steps=False,
@@ -246,7 +278,12 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     order = [*NOISE, *TRAINED]
     return sorted(
         ({**one["settings"], **one["values"]} for one in found),
-        key=lambda one: (DATA.index(one["data"]), order.index((one["kind"], one["rate"])), one.get("seed", 0)),
+        key=lambda one: (
+            DATA.index(one["data"]),
+            order.index((one["kind"], one["rate"])),
+            one.get("seed", 0),
+            one.get("marks", 0),
+        ),
     )
 
 
@@ -265,13 +302,13 @@ def main() -> None:
     parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
     asked = parser.parse_args()
     if asked.kept:
-        publish(kept(asked.out / "cells"), kept(asked.out / "trainings"), asked)
+        publish(kept(asked.out / "cells"), kept(asked.out / "marks"), kept(asked.out / "trainings"), asked)
         return
     torch.set_num_threads(1)
     asked.out.mkdir(parents=True, exist_ok=True)
     python = cleanlab_scores.environment(asked.out / "cleanlab" / "environment")
     shelf = Shelf(asked.out, "check")
-    cells, trainings = [], []
+    cells, marks, trainings = [], [], []
     for name in asked.data:
         try:
             truth, _ = opened(name, asked.examples)
@@ -289,13 +326,16 @@ def main() -> None:
                 cells.append({**said, **sizes, **made})
                 shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
                 print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
+                again = shelf.keep("marks", {**said, **sizes}, _once(marked, truth, kind, rate, seed, asked))
+                marks.append({**said, **sizes, **again})
         for kind, rate in TRAINED if asked.train else ():
-            said = {"data": name, "kind": kind, "rate": rate}
-            sizes = {"examples": asked.examples, "epochs": asked.epochs}
-            made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, asked))
-            trainings.append({**said, **sizes, **made})
-            print(f"{name}, {kind} {rate:g}: {made}", flush=True)
-    publish(cells, trainings, asked)
+            for by_marks in (False, True) if rate else (False,):
+                said = {"data": name, "kind": kind, "rate": rate, **({"marks": MARKS} if by_marks else {})}
+                sizes = {"examples": asked.examples, "epochs": asked.epochs}
+                made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, by_marks, asked))
+                trainings.append({**said, **sizes, **made})
+                print(f"{name}, {kind} {rate:g}, {MARKS if by_marks else 'no'} marks: {made}", flush=True)
+    publish(cells, marks, trainings, asked)
 
 
 if __name__ == "__main__":

@@ -32,16 +32,14 @@ WORDS = {"uniform": "uniform", "pair": "pairs", "human": "by a rule", "drawn": "
 Cell = dict[str, Any]
 
 
-def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Namespace) -> None:
+def publish(cells: Sequence[Cell], marks: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Namespace) -> None:
     """Print the tables, and write them with the figure into the run directory and the docs."""
     if not cells:
         return
     made = [f"Made {datetime.date.today()}; {os.cpu_count()} cores, {processor()}, one thread."]
     made += [f"- `python benchmarks/check.py --out RUN {words}`" for words in commands(cells, trainings)]
-    text = "\n\n".join(
-        ["\n".join(part) for part in (precision(cells), quality(cells), calibration(cells), trained(trainings)) if part]
-        + ["\n".join([made[0], "", *made[1:]]), ""]
-    )
+    parts = (precision(cells), quality(cells), after_marks(marks), calibration(cells), trained(trainings))
+    text = "\n\n".join(["\n".join(part) for part in parts if part] + ["\n".join([made[0], "", *made[1:]]), ""])
     print(text)
     for folder in (asked.out, asked.publish):
         if folder is not None:
@@ -137,6 +135,27 @@ def quality(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
+def after_marks(marks: Sequence[Cell]) -> list[str]:
+    """The noise rate and what is flagged once a person has marked a few labels, over draws and seeds."""
+    if not marks:
+        return []
+    lines = [
+        "| after 60 marks | wrong labels | estimated: mean (smallest to largest) | near the truth "
+        "| inside the interval | F1: mean (smallest) |",
+        "|---" * 6 + "|",
+    ]
+    for (data, kind, rate), some in grouped(marks).items():
+        rows, truth = np.concatenate([one["draws"] for one in some]), float(np.mean([one["truth"] for one in some]))
+        share, low, high, f1 = rows.T
+        near = np.mean([judging.within_tolerance(one, truth) for one in share])
+        inside = np.mean((low <= truth) & (truth <= high))
+        lines.append(
+            f"| {data}, {WORDS[kind]} {rate:.0%} | {truth:.1%} | {share.mean():.1%} ({share.min():.1%} to "
+            f"{share.max():.1%}) | {near:.0%} | {inside:.0%} | {f1.mean():.3f} ({f1.min():.3f}) |"
+        )
+    return lines
+
+
 def calibration(cells: Sequence[Cell]) -> list[str]:
     """How many of the labels in each tenth of probability are wrong."""
     tenths = [f".{n} to {'.' + str(n + 1) if n < 9 else '1'}" for n in range(judging.BINS)]
@@ -164,6 +183,7 @@ def trained(trainings: Sequence[Cell]) -> list[str]:
     ]
     for one in trainings:
         noise = f"{WORDS[one['kind']]} {one['rate']:.0%}" if one["rate"] else "no errors planted"
+        noise += ", after 60 marks" if one.get("marks") else ""
         arms = " | ".join(f"{100 * one['arms'][name]:.1f}" for name in ("clean", "random", "everything"))
         gains = " | ".join(
             "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in one["gains"][other]))

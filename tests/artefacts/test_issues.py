@@ -266,3 +266,18 @@ def test_clean_leaves_out_flagged_labels_only_if_they_are_more_likely_wrong_than
     assert found.counts() == {"label": 3}
     assert found.clean().ids.tolist() == ["b", "c", "d"]
     assert found.with_marks({"b": "confirmed", "a": "refused"}).clean().ids.tolist() == ["a", "c", "d"]
+
+
+def test_the_sample_to_mark_is_half_random_and_half_where_it_is_unsure() -> None:
+    sure = np.zeros(2_000)
+    sure[:100], sure[100:200] = 0.5, 1.0
+    ranking = {"id": np.arange(2_000), "probability": sure}
+    found = Issues.of_findings([], ranking=ranking, source="many", task="classification")
+    ids = found.to_mark(60, seed=3)
+    assert len(set(ids.tolist())) == 60
+    assert 30 <= (ids < 100).sum() <= 40  # half of them, and a twentieth of the others
+    assert found.to_mark(60, seed=3).tolist() == ids.tolist()
+    assert found.to_mark(60, seed=4).tolist() != ids.tolist()
+    assert sorted(found.with_marks({3: True}).to_mark(5_000).tolist()) == [one for one in range(2_000) if one != 3]
+    with pytest.raises(InputError, match=r"count of Issues\.to_mark"):
+        found.to_mark(0)

@@ -212,7 +212,9 @@ def test_marks_are_kept_and_the_rest_is_estimated_again(planted) -> None:
     before = dict(zip(first.ids[rest].tolist(), first.probabilities[rest].tolist(), strict=True))
     now = second.of("label")
     after = {one: p for one, p in zip(now["id"].tolist(), now["probability"].tolist(), strict=True) if one in before}
-    assert all(after[one] <= before[one] for one in before)
+    likely = [one for one in before if before[one] > 0.2]
+    assert likely
+    assert all(after[one] < before[one] for one in likely)
     assert looked(second).marks() == second.marks()
 
 

@@ -15,7 +15,6 @@ from winnow.checking.label_issues import (
     flagged_from,
     label_issues,
     target_issues,
-    with_marks,
 )
 from winnow.checking.label_words import Judged, label_words
 from winnow.report.check_page import render_check
@@ -105,23 +104,6 @@ def test_verdicts_are_final(source, signals) -> None:
     assert (row["probability"][0], row["probability"][50]) == (0.0, 1.0)
     assert (row["flagged"][0], row["flagged"][50]) == (False, True)
     assert (row["verdict"][0], row["verdict"][50], row["verdict"][1]) == ("refused", "confirmed", "")
-
-
-def test_the_rest_follows_the_verdicts_if_there_are_enough() -> None:
-    before = np.linspace(0.05, 0.95, 50)
-    unmarked = np.full(50, "", dtype=object)
-
-    def after(verdict: str, where: list[int]) -> np.ndarray:
-        said = unmarked.copy()
-        said[where] = verdict
-        return with_marks(before, said)[20:30]
-
-    few, many = [44, 45, 46, 47], [44, 45, 46, 47, 48, 49]
-    assert np.array_equal(after("refused", few), before[20:30])
-    assert (after("refused", many) < before[20:30] - 0.05).all()
-    assert (after("confirmed", [0, 1, 2, 3, 4, 5]) > before[20:30] + 0.05).all()
-    assert np.abs(after("confirmed", many) - before[20:30]).max() < 0.1  # the surest were sure already
-    assert (np.diff(after("refused", many)) > 0).all()
 
 
 def test_verdicts_narrow_the_noise_rate(source, signals) -> None:

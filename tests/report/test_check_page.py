@@ -14,7 +14,7 @@ from winnow.artefacts import Finding, Interval, Issues, Signals
 from winnow.artefacts.issues import KINDS
 from winnow.artefacts.issues_text import NAMES
 from winnow.report.check_figure import MOST_CLASSES, confusion_square, drawn_classes
-from winnow.report.check_page import MOST, NEXT, TEXTS, curves_of, named, render_check, write_check
+from winnow.report.check_page import MOST, NEXT, SAMPLE, TEXTS, curves_of, named, render_check, write_check
 from winnow.report.pictures import make_pictures
 from winnow.report.sparkline import sparkline
 
@@ -156,6 +156,20 @@ def test_what_a_person_marked_is_always_shown(make_source):
     assert len(cards) == MOST + 1
 
 
+def test_a_sample_to_mark_is_shown_if_the_share_is_uncertain(make_source):
+    source = make_source(n=500)
+    issues = issues_of(source, probability=np.linspace(0.99, 0, 500) ** 4, noise_rate=Interval(0.06, 0.02, 0.2, 0))
+    page, ids = Form(render_check(issues)), [str(id) for id in issues.to_mark()]
+    assert page.sections[:3] == ["overview", "kind-label", "kind-sample"]
+    assert [card["data-id"] for card in page.cards()][-60:] == ids
+    assert {card["data-kind"] for card in page.cards()} == {"label"}  # its marks are marks of labels
+    assert set(ids) <= set(map(str, named(issues)))
+    assert "A sample to mark" in issues.summary()
+    again = issues.with_marks(dict.fromkeys(ids, "refused"))
+    assert not set(map(str, again.to_mark())) & set(ids)
+    assert "A sample to mark" not in again.summary()
+
+
 def test_nothing_found(make_source):
     source = make_source(n=20)
     issues = issues_of(source, probability=np.zeros(20), noise_rate=None, confusion=None)
@@ -213,7 +227,7 @@ def test_of_many_classes_the_most_confused_are_drawn(make_source):
 
 
 def test_every_kind_has_words():
-    assert set(TEXTS) == set(NAMES) == set(KINDS)
+    assert set(TEXTS) - {SAMPLE} == set(NAMES) == set(KINDS)
 
 
 def test_a_key_of_the_page_means_what_it_means_in_the_viewer() -> None:

@@ -24,6 +24,7 @@ from ..core import checks
 from ..core.errors import InputError, UnknownNameError
 from ..core.files import atomic
 from ..core.layouts import Parquet
+from ..core.seeds import drawn_first, uniforms
 from ..core.serialiser import Saved
 from . import issues_text as words
 from .example_ids import positions_of
@@ -306,6 +307,41 @@ class Issues(Shown, Saved, kind="issues", layout=Parquet(COLUMNS, spared=("unjud
         free = duplicate[at] & ~elsewhere[at] & elsewhere[partner]
         _, first = np.unique(self.groups[rows][free], return_index=True)
         duplicate[at[free][first]] = False
+
+    def to_mark(self, count: int = 60, *, seed: int = 0) -> NDArray[Any]:
+        """Ids of examples to mark, so that the marks tell how many labels are wrong.
+
+        One half is drawn from all examples that are not marked yet, the other where wrong and right are about equally
+        likely. `check.html` shows them under "A sample to mark". With 60 marks or more, `wn.check(..., marks=)` knows
+        the share of wrong labels better than any estimate from the data alone, and flags accordingly.
+
+        Parameters
+        ----------
+        count
+            How many examples.
+        seed
+            Seed of the draw. The draw is keyed by id, so other examples do not change who is drawn.
+
+        Returns
+        -------
+        ids
+            In random order; fewer if fewer are left.
+
+        Raises
+        ------
+        InputError
+            If the count is not positive.
+        """
+        checks.integer("count", "Issues.to_mark", count, low=1)
+        rows = np.flatnonzero(self._ranked & (self.verdicts == ""))
+        ids, sure = self.ids[rows], self.probabilities[rows]
+        first = drawn_first(seed, "sample to mark", ids, count - count // 2)
+        # the smallest -log(u) / weight: a draw without replacement with these weights
+        waiting = -np.log(uniforms(seed, "doubtful to mark", ids)) / (np.sqrt(sure * (1 - sure)) + 1e-4)
+        waiting[first] = np.inf
+        doubtful = np.argsort(waiting, kind="stable")[: min(count, rows.size) - first.size]
+        drawn = np.concatenate([first, doubtful])
+        return np.asarray(ids[drawn[drawn_first(seed, "order to mark", ids[drawn])]])
 
     def marks(self, kind: str | None = None) -> dict[Any, str]:
         """A person's verdicts by id: on labels (targets, examples), or on findings of the kind given."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .issues import Issues
 
-__all__ = ["headline", "noise_sentence", "said", "summary"]
+__all__ = ["headline", "noise_sentence", "said", "summary", "uncertain"]
 
 # What each kind is called, one and several.
 NAMES = {
@@ -30,6 +30,7 @@ NAMES = {
 }
 MOST_SUBJECTS = 3
 MOST_COLUMNS = 5
+UNCERTAIN = 0.05  # width of the interval of that share from which on marks are asked for
 SMALLEST = 0.0005  # share of wrong labels that prints as 0.0 %
 
 
@@ -70,7 +71,7 @@ def summary(issues: Issues) -> str:
     """A summary of at most about 15 lines."""
     found = issues.counts()
     lines = [f"{issues.source}: {issues.examples:,} examples checked."]
-    lines += filter(None, [noise_sentence(issues)])
+    lines += filter(None, [noise_sentence(issues), _to_mark(issues)])
     if not found:
         return "\n".join([*lines, "No other issue was found." if issues.unjudged else "No issue was found."])
     lines += [f"  {said(kind, count)}{_example(issues, kind)}" for kind, count in found.items()]
@@ -82,6 +83,19 @@ def summary(issues: Issues) -> str:
     if left_out == issues.examples:
         return "\n".join([*lines, "Every example is flagged, so clean() refuses to choose."])
     return "\n".join([*lines, f"clean() keeps {issues.examples - left_out:,} examples and leaves out {left_out:,}."])
+
+
+def uncertain(issues: Issues) -> bool:
+    """Whether the share of wrong labels was estimated, and marks would tell more."""
+    rate = issues.noise_rate
+    return rate is not None and rate.high - rate.low >= UNCERTAIN
+
+
+def _to_mark(issues: Issues) -> str:
+    """How to know the share of wrong labels better, if it is uncertain and nobody has marked anything."""
+    if not uncertain(issues) or (issues.verdicts != "").any():
+        return ""
+    return 'To know it better, mark the 60 under "A sample to mark" in check.html, and check again with marks=.'
 
 
 def _example(issues: Issues, kind: str) -> str:

@@ -24,6 +24,7 @@ from ..scores.target_evidence import target_evidence
 from ..scores.wrong_share import better_than_chance, share_interval
 from .flag_trial import supported_from
 from .label_words import Judged, label_words
+from .marked_labels import marked_labels
 
 __all__ = [
     "LabelIssues",
@@ -32,7 +33,6 @@ __all__ = [
     "rate_of",
     "target_issues",
     "verdicts_of",
-    "with_marks",
 ]
 
 FLAGGED = 0.5  # probability from which on a target counts as wrong
@@ -41,7 +41,7 @@ UNJUDGED = (
     "this network and data."
 )
 LEAST_FLAGGED = 0.3  # no label is flagged below this probability
-FEWEST = 5  # verdicts from which on the others are estimated anew
+SETTLING = 30  # verdicts from which on a person decides what is flagged, not the trial
 Floats = NDArray[np.float64]
 
 
@@ -97,10 +97,13 @@ def label_issues(
     for at, least in (conflicts or {}).items():
         sure[at], copied[at] = max(sure[at], least), least >= sure[at]
     verdicts = verdicts_of(source, marks)
-    sure = with_marks(sure, verdicts)
+    marked = marked_labels(sure, verdicts)
+    sure = marked.probability
     few = np.bincount(found.labels)[found.labels] < FEWEST_JUDGED
     doubt = np.where(~few & (known | copied), sure, 0.0)  # what may be flagged; `sure` ranks all
-    border = supported_from(replace(found, probability=doubt), source.ids, flagged_from(doubt))
+    border = flagged_from(doubt)
+    if np.count_nonzero(verdicts != "") < SETTLING:
+        border = supported_from(replace(found, probability=doubt), source.ids, border)
     flagged = np.where(verdicts == "", doubt >= border, verdicts == "confirmed")
     labels, names = found.labels, np.array(source.classes)
     found = replace(found, probability=sure, share=float(sure.mean()))
@@ -131,7 +134,10 @@ def label_issues(
     if not known:
         return LabelIssues(ranking, claimed, None, None, UNJUDGED)
     return LabelIssues(
-        ranking, claimed, rate_of(found.share, verdicts, found.out_of_fold), _confusion(found, len(names))
+        ranking,
+        claimed,
+        rate_of(found.share, verdicts, found.out_of_fold, marked.bounds),
+        _confusion(found, len(names)),
     )
 
 
@@ -149,27 +155,6 @@ def flagged_from(probability: Floats) -> float:
     return max(float(ordered[expected.argmax()]), LEAST_FLAGGED)
 
 
-def with_marks(probability: Floats, verdicts: NDArray[Any]) -> Floats:
-    """Probabilities with a person's verdicts: those of the marked are known, and the others follow if there are enough.
-
-    The others are moved by one number d on the logit scale, which explains the verdicts best; d is expected to be
-    about 0, give or take 1, before any verdict. A person who marks the surest first says nothing about the rest by
-    confirming them, and the rest stays; one who refuses them says that there are fewer.
-    """
-    marked = verdicts != ""
-    found = probability.copy()
-    if marked.sum() >= FEWEST:
-        odds = np.log(np.clip(probability, 1e-9, 1 - 1e-9)) - np.log1p(-np.clip(probability, 1e-9, 1 - 1e-9))
-        wrong = (verdicts[marked] == "confirmed").astype(np.float64)
-        shift = 0.0
-        for _ in range(50):  # Newton's method on a concave log likelihood
-            now = 1 / (1 + np.exp(-(odds[marked] + shift)))
-            shift += ((wrong - now).sum() - shift) / ((now * (1 - now)).sum() + 1)
-        found = 1 / (1 + np.exp(-(odds + shift)))
-    found[verdicts == "confirmed"], found[verdicts == "refused"] = 1.0, 0.0
-    return np.asarray(found)
-
-
 def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | None = None) -> LabelIssues:
     """Judge every target of a regression by its residual from the out-of-fold prediction (`target_evidence`)."""
     near = signals.take(source.ids)
@@ -178,7 +163,7 @@ def target_issues(source: Source, signals: Signals, marks: Mapping[str, str] | N
     known = target_evidence(truth, near.array(name).mean(axis=0, dtype=np.float64).reshape(truth.shape))
     sure = known.probability
     verdicts = verdicts_of(source, marks)
-    sure = with_marks(sure, verdicts)
+    sure = marked_labels(sure, verdicts).probability
     flagged = np.where(verdicts == "", sure >= FLAGGED, verdicts == "confirmed")
     by = "a network that was not trained on it" if name == "oof" else "the network trained on it"
     words = [
@@ -201,8 +186,13 @@ def verdicts_of(source: Source, marks: Mapping[str, str] | None) -> NDArray[Any]
     return np.array([(marks or {}).get(str(one), "") for one in source.ids.tolist()], dtype=object)
 
 
-def rate_of(share: float, verdicts: NDArray[Any], out_of_fold: bool) -> Interval:
-    """The share of wrong labels with the interval that its error on other data sets suggests."""
+def rate_of(
+    share: float, verdicts: NDArray[Any], out_of_fold: bool, bounds: tuple[float, float] | None = None
+) -> Interval:
+    """The share of wrong labels with its interval: by the marks of a person, or by its error on other data sets."""
+    if bounds is not None:
+        low, high = min(bounds[0], share), max(bounds[1], share)
+        return Interval(share, low, high, 0, about="what the marks of a person leave open")
     low, high = share_interval(share, out_of_fold, float(np.mean(verdicts == "")))
     return Interval(share, low, high, 0, about="how far the estimate was off on other data sets")
 

@@ -17,8 +17,9 @@ from ..artefacts import Signals, Source
 from ..artefacts.finding import FEWEST_JUDGED
 from ..artefacts.label_sets import label_words
 from ..scores.label_set_evidence import LabelSetEvidence, label_set_evidence
-from .label_issues import FLAGGED, LabelIssues, flagged_from, rate_of, verdicts_of, with_marks
+from .label_issues import FLAGGED, LabelIssues, flagged_from, rate_of, verdicts_of
 from .label_words import few_words
+from .marked_labels import marked_labels
 
 __all__ = ["label_set_issues"]
 
@@ -37,11 +38,11 @@ def label_set_issues(source: Source, signals: Signals, marks: Mapping[str, str] 
     """
     found = label_set_evidence(signals.take(source.ids))
     verdicts = verdicts_of(source, marks)
-    sure = with_marks(found.probability, verdicts)
+    sure = marked_labels(found.probability, verdicts).probability
     has = found.labels.sum(axis=0, dtype=np.int64)
     few = np.minimum(has, len(source) - has) < FEWEST_JUDGED
     judged = np.where(few, 0.0, found.wrong)
-    doubt = with_marks(1.0 - np.prod(1.0 - judged, axis=1), verdicts)  # what may be flagged; `sure` ranks all
+    doubt = marked_labels(1.0 - np.prod(1.0 - judged, axis=1), verdicts).probability  # what may be flagged
     flagged = np.where(verdicts == "", doubt >= flagged_from(doubt), verdicts == "confirmed")
     shown = np.where((flagged & (judged.max(axis=1) > 0))[:, None], judged, found.wrong)
     changes = [_changes(row) for row in shown]

@@ -5,7 +5,7 @@ Candidates are nearest neighbours. What makes a pair near depends on the kind of
 | kind | candidates | near if |
 |---|---|---|
 | image | prints of the images, plain and cropped; given embeddings | the dissimilarity at the best alignment is at most .1, and far below that of the other candidates of both |
-| table | standardised columns | every column agrees within .08 standard deviations, and the distance is far below that of the tenth neighbours |
+| table | standardised columns | every column agrees within .05 standard deviations, and the distance is far below that of the tenth neighbours |
 | text | hashed words and letter sequences; given embeddings | few words differ, none of them only at an end, and the rest is more than chance gives (`text_match`) |
 | other | given embeddings, or the values themselves | the distance is far below that of the tenth neighbours |
 

@@ -20,7 +20,8 @@ from ..sources.row_groups import forget_groups
 
 __all__ = ["CLOSE", "chance_agreements", "comparable", "repeat_probability", "standard_rows", "widest_gap"]
 
-CLOSE = 0.08  # of a column's standard deviation: how far apart the values of a copy may be
+CLOSE = 0.05  # of a column's standard deviation: how far apart the values of a copy may be
+REACH = 0.04  # the same, around a value, within which other rows agree by chance, at least
 READ = 65_536  # rows read at a time
 _ODD = 0x9E3779B97F4A7C15
 
@@ -113,7 +114,7 @@ def chance_agreements(rows: NDArray[np.float32], pairs: NDArray[np.int64]) -> ND
         column = _column(rows, place)
         known = np.sort(column)
         centre = column[left]
-        reach = np.maximum(np.abs(centre - column[right]), CLOSE / 2)
+        reach = np.maximum(np.abs(centre - column[right]), REACH)
         inside = np.searchsorted(known, centre + reach, "right") - np.searchsorted(known, centre - reach, "left")
         out += np.log(np.maximum(inside, 1) / len(rows))
     return np.asarray(np.exp(np.minimum(out, 50.0)))

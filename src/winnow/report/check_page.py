@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from .. import __version__
 from ..artefacts import Signals
+from ..artefacts.example_ids import positions_of
 from ..artefacts.gallery import Example, Gallery
 from ..artefacts.issues import RANKED, WHOLE, Issues
-from ..artefacts.issues_text import headline, noise_sentence
+from ..artefacts.issues_text import headline, noise_sentence, uncertain
 from ..core.files import fingerprint
 from ..core.units import GAP
 from .check_figure import MOST_CLASSES, confusion_square, kinds_bars
@@ -34,6 +35,7 @@ __all__ = ["MOST", "curves_of", "named", "render_check", "write_check"]
 MOST = 200  # findings shown per kind
 NEXT = 40  # most likely wrong labels that are not flagged
 LEAST = 0.2  # and at least so likely
+SAMPLE = "sample"  # the section of examples to mark so that the share of wrong labels is known
 Curves = Mapping[str, Sequence[float]]
 
 # Per kind: the title, what it means, and what the two keys say of a finding.
@@ -57,6 +59,13 @@ TEXTS = {
     "dropped": ("Dropped", "Marked by a person to be left out.", "leave it out", "keep it"),
     "outlier": ("Outliers", "Far from all others. They stay in the data.", "does not belong", "belongs"),
     "value": ("Corrupt or impossible values", "Cannot be right as they are.", "is broken", "is fine"),
+    SAMPLE: (
+        "A sample to mark",
+        "Half of them are drawn from all examples, half where the check is unsure. Mark them all, export, and check "
+        "again with the marks: then the share of wrong labels is known better, and labels are flagged accordingly.",
+        "label is wrong",
+        "label is right",
+    ),
     "class": ("Classes", "Classes that are confused, or too small to learn.", "", ""),
     "column": ("Columns", "Columns that give the label away, or say nothing.", "", ""),
     "drift": ("Drift", "Differences between training and test data.", "", ""),
@@ -89,7 +98,7 @@ def write_check(
 def named(issues: Issues, *, test: bool = False) -> list[Any]:
     """Ids of the examples that the page shows, each once; those of the test set as text if `test`."""
     found: dict[Any, None] = {}
-    for kind in issues.counts():
+    for kind in (*issues.counts(), SAMPLE):
         rows = _shown(issues, kind)
         if kind in WHOLE:
             continue
@@ -131,7 +140,9 @@ def render_check(
     """The page as text."""
     drawn, beside = pictured(pictures), pictured(test_pictures)
     found = issues.counts()
-    sections = [_section(issues, kind, drawn, beside, curves or {}) for kind in found if kind not in WHOLE]
+    shown = [*(kind for kind in found if kind not in WHOLE), SAMPLE]
+    sections = [_section(issues, kind, drawn, beside, curves or {}) for kind in shown]
+    sections = [section for section in sections if section["cards"]]
     cards = [card for section in sections for card in section["cards"]]
     return filled(
         "check.html",
@@ -188,6 +199,8 @@ def _square(issues: Issues) -> dict[str, Any] | None:
 
 def _shown(issues: Issues, kind: str) -> NDArray[np.int64]:
     """Rows of a kind to show: the surest, then the next most likely labels, and all that a person has marked."""
+    if kind == SAMPLE:
+        return _sample(issues)
     sure = issues.order(kind, found=True)[:MOST]
     if kind in WHOLE:
         return sure
@@ -201,10 +214,19 @@ def _shown(issues: Issues, kind: str) -> NDArray[np.int64]:
     return rows[np.argsort(-issues.probabilities[rows], kind="stable")]
 
 
+def _sample(issues: Issues) -> NDArray[np.int64]:
+    """Rows of labels to mark, in random order; none if the share of wrong labels was not estimated, or is known."""
+    if not uncertain(issues):
+        return np.zeros(0, dtype=np.int64)
+    rows = issues.order(RANKED[issues.task])
+    return rows[positions_of(issues.ids[rows], issues.to_mark(), issues.source)]
+
+
 def _section(
     issues: Issues, kind: str, drawn: Mapping[str, Example], beside: Mapping[str, Example], curves: Curves
 ) -> dict[str, Any]:
-    rows, count = _shown(issues, kind), issues.counts()[kind]
+    rows = _shown(issues, kind)
+    count = rows.size if kind == SAMPLE else issues.counts()[kind]
     title, about, yes, no = TEXTS[kind]
     cards = [_card(issues, int(row), drawn, beside if kind == "leak" else drawn, curves) for row in rows]
     return {

@@ -5,6 +5,10 @@
   const cards = [...document.querySelectorAll("[data-card]")];
   const state = document.getElementById("state");
   const name = (card) => card.dataset.kind + "\n" + card.dataset.id;
+  const part = (card) => card.closest("[data-section]").id.slice("kind-".length);
+  const twins = new Map();  // a label may be in the sample too: both cards are one finding
+  for (const card of cards) twins.set(name(card), [...(twins.get(name(card)) || []), card]);
+  const single = () => [...twins.values()].map((some) => some[0]);
   const written = new Map(cards.map((card) => [card, card.dataset.verdict]));
 
   let kept = {};
@@ -25,18 +29,21 @@
     }
   };
   const act = (card, what) => {
-    if (what === "selected") card.classList.toggle("selected");
-    else card.dataset.verdict = card.dataset.verdict === what ? "" : what;
-    show(card);
+    const verdict = card.dataset.verdict === what ? "" : what, selected = !card.classList.contains("selected");
+    for (const one of twins.get(name(card))) {
+      if (what === "selected") one.classList.toggle("selected", selected);
+      else one.dataset.verdict = verdict;
+      show(one);
+    }
     keep();
     count();
   };
 
   let visible = cards;
   const count = () => {
-    const marked = cards.filter((card) => card.dataset.verdict).length;
-    const selected = cards.filter((card) => card.classList.contains("selected")).length;
-    state.textContent = `${visible.length} of ${cards.length} findings shown, ${marked} marked, ${selected} selected.`;
+    const every = single(), marked = every.filter((card) => card.dataset.verdict).length;
+    const selected = every.filter((card) => card.classList.contains("selected")).length;
+    state.textContent = `${new Set(visible.map(name)).size} of ${every.length} findings shown, ${marked} marked, ${selected} selected.`;
   };
   const words = new Map(cards.map((card) => [card, card.textContent.toLowerCase() + " " + card.dataset.id.toLowerCase()]));
   const filter = () => {
@@ -45,7 +52,7 @@
     field("shown").value = Math.round(least * 100) + "\u00a0%";
     for (const card of cards) {
       const of = card.dataset;
-      card.hidden = (kind && of.kind !== kind) || (group && of.label !== group && of.suggestion !== group)
+      card.hidden = (kind && part(card) !== kind) || (group && of.label !== group && of.suggestion !== group)
         || Number(of.probability) < least || (wanted && !words.get(card).includes(wanted)) || (field("open").checked && of.verdict !== "");
     }
     visible = cards.filter((card) => !card.hidden);
@@ -78,7 +85,7 @@
   const quoted = (text) => /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   const save = () => {
     const lines = [["id", "kind", "verdict", "selected", "label", "suggestion"]];
-    for (const card of cards) {
+    for (const card of single()) {
       const of = card.dataset, selected = card.classList.contains("selected");
       if (of.verdict || selected) lines.push([of.id, of.kind, of.verdict, selected ? "yes" : "", of.label, of.suggestion]);
     }
