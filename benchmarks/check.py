@@ -179,7 +179,7 @@ def cell(
         "aum": wn.score("aum", signals).values,
     }
     names = np.array(source.classes)
-    classes = label_evidence(signals).classes
+    classes = label_evidence(signals, trees=source.kind == "table").classes
     best = judging.oracle(judging.observed_numbers(signals, classes), wrong)
     flagged = {name: one["flagged"] for name, one in ours.items()}
     flagged |= {name: one["flagged"] for name, one in theirs.items()} | {"oracle": best > 0.5}

@@ -78,7 +78,7 @@ def spread_share(classes: Floats, labels: Labels) -> float:
 
 def numbers(seen: Observed) -> Cell:
     """Shares by every rule, what a regression may use, and what each border flags, of one set with planted errors."""
-    found = label_evidence(seen.signals)
+    found = label_evidence(seen.signals, trees=seen.table)
     classes, labels = found.classes, found.labels
     gaps, evidence = ahead(classes, labels), found.against
     counted, spread = confident_share(classes, labels), spread_share(classes, labels)

@@ -8,6 +8,8 @@ The sets and kinds of errors of `data.py` are observed out of fold with the defa
   so they are a little too good.
 - **Bounds**: in 95 % of the cells, errors by a rule aside, the truth is between BELOW times the estimate and ABOVE more
   than it.
+- **Marks**: the same once a person who knows the truth has marked the 60 labels of `Issues.to_mark`. The rule for what
+  marks say was chosen on these sets.
 - **Slope** (`winnow.scores.mislabelled`): of several, the one whose probabilities are closest to the share of wrong
   labels in the tenths above .3.
 
@@ -24,12 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import winnow as wn
 from studies.checking import judging
 from studies.checking.data import BENCHMARKED, DEVELOPMENT, NOISE
 from studies.checking.observed import Observed, observed_sets
 from studies.shelf import Shelf
 from winnow.checking.flag_trial import supported_from
 from winnow.checking.label_issues import flagged_from
+from winnow.checking.marked_labels import marked_labels
 from winnow.core.progress import shown
 from winnow.scores.mislabelled import at_share, label_evidence
 
@@ -37,12 +41,14 @@ Floats = NDArray[np.float64]
 Cell = dict[str, Any]
 ROUNDED = 1e-6  # evidence is kept rounded
 SLOPES = (0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
+DRAWS = 3  # samples of labels to mark
+LEAST_SHARE = 0.005  # a share of wrong labels that counts as none
 USED = 1.0  # the slope in use; the others are factors of it
 
 
 def numbers(seen: Observed) -> Cell:
     """What is reported, of one set with one kind of errors."""
-    found = label_evidence(seen.signals)
+    found = label_evidence(seen.signals, trees=seen.table)
     best = judging.oracle(judging.observed_numbers(seen.signals, found.classes), seen.wrong)
     border = flagged_from(found.probability)
     kept = supported_from(found, seen.signals.ids, border)
@@ -54,7 +60,20 @@ def numbers(seen: Observed) -> Cell:
         "border": kept,
         "held_back": kept > border,
         "oracle": judging.f1(seen.wrong, best > 0.5) if seen.wrong.any() else None,
+        "marks": [marked(found.probability, seen, draw) for draw in range(DRAWS)],
     }
+
+
+def marked(probability: Floats, seen: Observed, draw: int) -> list[float]:
+    """The share, its bounds and the F1 of what is flagged once a person has marked the 60 that `to_mark` asks for."""
+    ranking = {"id": seen.signals.ids, "probability": probability}
+    found = wn.Issues.of_findings([], ranking=ranking, source=seen.data, task="classification")
+    chosen = np.isin(seen.signals.ids, found.to_mark(seed=draw))
+    verdicts = np.where(chosen, np.where(seen.wrong, "confirmed", "refused"), "")
+    known = marked_labels(probability, verdicts)
+    assert known.bounds is not None
+    flagged = np.where(chosen, seen.wrong, known.probability >= flagged_from(known.probability))
+    return [float(known.probability.mean()), *known.bounds, judging.f1(seen.wrong, flagged)]
 
 
 def report(cells: list[Cell]) -> list[str]:
@@ -69,6 +88,7 @@ def report(cells: list[Cell]) -> list[str]:
         near = np.mean([judging.within_tolerance(cell["estimate"], cell["share"]) for cell in some])
         middle = np.median([cell["estimate"] for cell in some])
         lines.append(f"  {kind}: share {middle:.3f}, near the truth in {near:.0%}; {flags(some)}")
+        lines.append(f"    {after_marks(some)}")
     return [*lines, f"  wrong in each tenth of probability: {' '.join(f'{one:.2f}' for one in tables[slope])}"]
 
 
@@ -106,6 +126,17 @@ def flags(cells: list[Cell]) -> str:
         return words
     means = ", ".join(f"{name} {np.mean([one[name] for one in precisions]):.3f}" for name in precisions[0])
     return f"{words}, F1 {np.median(ratios or [np.nan]):.2f} of the oracle's; average precision: {means}"
+
+
+def after_marks(cells: list[Cell]) -> str:
+    """The same once 60 labels are marked."""
+    rows = np.concatenate([cell["marks"] for cell in cells])
+    truth = np.repeat([cell["share"] for cell in cells], DRAWS)
+    near = np.mean([judging.within_tolerance(*pair) for pair in zip(rows[:, 0], truth, strict=True)])
+    inside = np.mean((rows[:, 1] <= truth + LEAST_SHARE) & (truth <= rows[:, 2]))
+    words = f"after 60 marks: share {np.median(rows[:, 0]):.3f}, near the truth in {near:.0%}, inside in {inside:.0%}"
+    ratios = [f1 / cell["oracle"] for cell in cells if cell["oracle"] for *_, f1 in cell["marks"]]
+    return f"{words}; F1 {np.median(ratios):.2f} of the oracle's" if ratios else words
 
 
 def others(seen: Observed) -> dict[str, float]:

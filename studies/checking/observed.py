@@ -33,6 +33,8 @@ class Observed:
         Out-of-fold predictions, dynamics and embeddings, as `wn.check` has them.
     wrong
         Which labels are wrong.
+    table
+        Whether the examples are rows of a table.
     """
 
     data: str
@@ -40,6 +42,7 @@ class Observed:
     rate: float
     signals: wn.Signals
     wrong: NDArray[np.bool_]
+    table: bool = False
 
 
 def observed(truth: wn.Source, kind: str, rate: float, epochs: int, file: Path | None = None) -> Observed:
@@ -71,7 +74,7 @@ def observed(truth: wn.Source, kind: str, rate: float, epochs: int, file: Path |
         made = wn.Signals.load(file)
     made = made.take(truth.ids)
     wrong = np.asarray(made.labels) != np.asarray(truth.labels)
-    return Observed(truth.name.partition(":")[0], kind, rate, made, wrong)
+    return Observed(truth.name.partition(":")[0], kind, rate, made, wrong, truth.kind == "table")
 
 
 def observed_sets(

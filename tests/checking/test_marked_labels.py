@@ -104,7 +104,7 @@ def test_where_the_probabilities_are_right_marks_change_little() -> None:
         truth, sure = errors(3_000, 0.1, seed=seed)
         found = marked_labels(sure, drawn(truth, 60, seed))
         off.append(found.probability.mean() - truth.mean())
-    assert np.abs(off).max() < 0.05
+    assert np.abs(off).max() < 0.08
     assert abs(np.mean(off)) < 0.02
 
 

@@ -12,7 +12,7 @@ import winnow as wn
 from tests.oracles import mislabelled as oracle
 from tests.signals.small import shuffled
 from winnow.engines import Local
-from winnow.scores.class_opinions import class_opinions, head_votes, neighbour_votes
+from winnow.scores.class_opinions import TREES, class_opinions, head_votes, neighbour_votes, tree_votes
 from winnow.scores.mislabelled import at_share, label_evidence
 from winnow.scores.ridge_head import ridge_head
 
@@ -98,6 +98,43 @@ def test_class_probabilities_are_those_that_predict_the_labels_best(seen) -> Non
     bare = class_opinions(without(few, "embeddings"))
     assert bare.rows is None
     assert np.abs(bare.classes - oracle.joined([few.array("oof").mean(axis=0)], labels)).max() < 0.02
+
+
+def striped(n: int = 400) -> tuple[wn.Signals, np.ndarray]:
+    """Two classes in eight stripes of one column of five, which a head cannot tell; a tenth of the labels is wrong."""
+    draw = np.random.default_rng(5)
+    points = draw.random((n, 5)).astype(np.float32)
+    truth, wrong = (8 * points[:, 0]).astype(int) % 2, draw.random(n) < 0.1
+    arrays = {"oof": np.full((1, n, 2), 0.5, dtype=np.float32), "embeddings": points}
+    given = np.where(wrong, 1 - truth, truth)
+    return wn.Signals(np.arange(n), arrays, "classification", given, ("a", "b"), (1,), 1), wrong
+
+
+def test_trees_do_not_vote_on_examples_that_they_were_grown_on() -> None:
+    signals, wrong = striped()
+    votes = tree_votes(signals, np.asarray(signals.labels), 2)
+    assert np.allclose(votes.sum(axis=1), 1)
+    assert votes.min() >= 0.5 / (TREES / np.e + 1) - 1e-12
+    right = votes.argmax(axis=1) == np.asarray(signals.labels)
+    assert right[~wrong].mean() > 0.85
+    assert right[wrong].mean() < 0.25  # grown on them, it would know them by heart
+    noise = replace(signals, labels=np.random.default_rng(0).integers(2, size=400))
+    assert abs((tree_votes(noise, noise.labels, 2).argmax(axis=1) == noise.labels).mean() - 0.5) < 0.1
+
+
+def test_trees_are_the_same_in_any_order_and_leave_room_for_absent_classes() -> None:
+    signals, _ = striped(120)
+    order = np.random.default_rng(1).permutation(120)
+    other = signals.at(order)
+    votes = tree_votes(signals, np.asarray(signals.labels), 3)
+    assert np.array_equal(votes[order], tree_votes(other, np.asarray(other.labels), 3))
+    assert votes[:, 2].max() < 0.01
+
+
+def test_trees_find_wrong_labels_of_a_table_that_nothing_else_sees() -> None:
+    signals, wrong = striped()
+    found = [average_precision_score(wrong, label_evidence(signals, trees=one).probability) for one in (False, True)]
+    assert found[1] > 0.7 > 0.4 > found[0]
 
 
 def test_without_folds_the_class_probabilities_are_what_the_training_predicts(seen) -> None:

@@ -90,7 +90,7 @@ def label_issues(
         How likely a label is wrong because near-duplicates have another one, by position.
     """
     seen = signals.take(source.ids)
-    found = label_evidence(seen)
+    found = label_evidence(seen, trees=source.kind == "table")
     known = not found.out_of_fold or better_than_chance(found.classes, found.labels)
     copied = np.zeros(len(source), dtype=bool)
     sure = found.probability.copy()

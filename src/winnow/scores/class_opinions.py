@@ -1,7 +1,8 @@
 """What those that do not know the label of an example say of its class: other folds' networks, neighbours, and a head.
 
 q joins all of them: softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the given
-labels best. Networks that have learned errors which follow a rule predict the given labels well, and so count for much
+labels best. For the rows of tables a random forest is asked too, by the trees that were not grown on the example: where
+networks have not learned a table well, trees often have. Networks that have learned errors which follow a rule predict the given labels well, and so count for much
 in q. Neighbours and a head on the embeddings learn such rules less. So what the embeddings say alone, joined in the
 same way, is kept beside q, and `mislabelled` hears both.
 
@@ -17,17 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
-from ..core.seeds import drawn_first
+from ..core.seeds import drawn_first, number
 from .arithmetic import labels_of
 from .ridge_head import RidgeHead, ridge_head
 
-__all__ = ["NEIGHBOURS", "ClassOpinions", "class_opinions", "head_votes", "neighbour_votes"]
+__all__ = ["NEIGHBOURS", "ClassOpinions", "class_opinions", "head_votes", "neighbour_votes", "tree_votes"]
 
 Floats = NDArray[np.float64]
 
 STEEP = 4.0  # how probabilities follow from the predictions of the head: softmax of so many times these
 NEIGHBOURS = 10
-FITTED = 50_000  # examples that the weights are fitted on, at most
+TREES = 200
+FITTED = 50_000  # examples that the weights, and each tree, are fitted on, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class ClassOpinions:
     head: RidgeHead | None = None
 
 
-def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None) -> ClassOpinions:
+def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None, trees: bool = False) -> ClassOpinions:
     """Return what those that do not know the labels say.
 
     Parameters
@@ -59,6 +61,8 @@ def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None) -> 
     beside
         Class probabilities that follow from the embeddings, to be heard beside the networks; computed from
         `embeddings`, if there are any, unless given.
+    trees
+        Whether a random forest is grown on the embeddings too: these are the columns of a table.
     """
     if "oof" not in signals:
         return ClassOpinions(np.asarray(signals.array("predictions").mean(axis=0, dtype=np.float64)))
@@ -67,6 +71,8 @@ def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None) -> 
     if beside is None and "embeddings" in signals:
         head = ridge_head(signals.embeddings.reshape(len(signals), -1), signals.ids, np.eye(oof.shape[1])[labels])
         beside = [neighbour_votes(signals, labels, oof.shape[1]), head_votes(head.predictions)]
+        if trees:
+            beside.append(tree_votes(signals, labels, oof.shape[1]))
     every = _joined([oof, *(beside or ())], labels, signals.ids)
     return ClassOpinions(every, _joined(beside, labels, signals.ids) if beside else None, head)
 
@@ -85,6 +91,31 @@ def neighbour_votes(
     for k in range(count):
         votes[rows, labels[near[:, k]]] += 1.0
     return np.asarray(votes / (count + 0.5 * classes))
+
+
+def tree_votes(signals: Signals, labels: NDArray[np.int64], classes: int) -> Floats:
+    """Votes of those trees of a random forest on the embeddings that were not grown on the example.
+
+    With half a vote for every class, as for neighbours.
+    """
+    import torch
+    from sklearn.ensemble import RandomForestClassifier
+
+    order = np.argsort(signals.ids, kind="stable")  # the same forest whatever the order of the examples
+    rows = signals.embeddings.reshape(len(signals), -1)[order]
+    forest = RandomForestClassifier(
+        TREES,
+        oob_score=True,
+        max_samples=min(FITTED, len(signals)),
+        random_state=number(0, "tree votes") % 2**32,
+        n_jobs=torch.get_num_threads(),
+    ).fit(rows, labels[order])
+    shares = np.zeros((len(signals), classes))
+    shares[:, forest.classes_] = forest.oob_decision_function_
+    votes = np.empty_like(shares)
+    about = TREES / np.e  # so many trees were not grown on an example, or more
+    votes[order] = (shares * about + 0.5) / (about + 0.5 * classes)
+    return votes
 
 
 def head_votes(predictions: Floats) -> Floats:

@@ -135,7 +135,7 @@ def mislabelled(signals: Signals) -> NDArray[np.float64]:
     return label_evidence(signals).probability
 
 
-def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None) -> LabelEvidence:
+def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None, *, trees: bool = False) -> LabelEvidence:
     """Return what is known about each label.
 
     Parameters
@@ -145,9 +145,11 @@ def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None) -> 
     beside
         Further class probabilities by those that do not know the label, beside the networks; from the embeddings, if
         there are any, unless given.
+    trees
+        Whether the embeddings are the columns of a table, so that a random forest is asked too.
     """
     labels, blind = labels_of(signals), "oof" in signals
-    said = class_opinions(signals, beside)
+    said = class_opinions(signals, beside, trees)
     share = wrong_share(said.classes, labels, blind)
     *weights, steep = _weights(said, labels, blind)
     against = against_label(signals, said, weights)
