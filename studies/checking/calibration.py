@@ -73,7 +73,8 @@ def marked(probability: Floats, seen: Observed, draw: int) -> list[float]:
     known = marked_labels(probability, verdicts)
     assert known.bounds is not None
     flagged = np.where(chosen, seen.wrong, known.probability >= flagged_from(known.probability))
-    return [float(known.probability.mean()), *known.bounds, judging.f1(seen.wrong, flagged)]
+    found_again = judging.f1(seen.wrong, flagged) if seen.wrong.any() else 0.0
+    return [float(known.probability.mean()), *known.bounds, found_again]
 
 
 def report(cells: list[Cell]) -> list[str]:

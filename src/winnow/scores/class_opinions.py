@@ -2,9 +2,9 @@
 
 q joins all of them: softmax(sum over parts of w log p + b), with the weights w >= 0 and biases b that predict the given
 labels best. For the rows of tables a random forest is asked too, by the trees that were not grown on the example: where
-networks have not learned a table well, trees often have. Networks that have learned errors which follow a rule predict the given labels well, and so count for much
-in q. Neighbours and a head on the embeddings learn such rules less. So what the embeddings say alone, joined in the
-same way, is kept beside q, and `mislabelled` hears both.
+networks have not learned a table well, trees often have. Networks that have learned errors which follow a rule predict
+the given labels well, and so count for much in q. Neighbours and a head on the embeddings learn such rules less. So
+what the embeddings say alone, joined in the same way, is kept beside q, and `mislabelled` hears both.
 
 Without `oof`, q is the mean prediction of the training itself.
 """
