@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -240,6 +241,9 @@ def _retrained(
     if not given:  # what is free needs a size to be trained at
         bare = select("random", signals, keep=keep, seed=asked.seed)
         given = {"one draw": bare}
+    targets = None
+    if not asked.labels_only:  # they cost the observation that all methods share, not that of the dearest method
+        targets = replace(targets_for(work.source, signals, keep), prior_seconds=work.seconds(BASE))
     return evaluate(
         work.source,
         given,
@@ -249,7 +253,7 @@ def _retrained(
         seeds=list(work.numbers),
         match_iterations=asked.match_iterations,
         metric=asked.metric,
-        soft=None if asked.labels_only else targets_for(work.source, signals, keep),
+        soft=targets,
         repeated=True,
         dynamic=True,
         seed=asked.seed,
