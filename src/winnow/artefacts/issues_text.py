@@ -95,7 +95,7 @@ def _to_mark(issues: Issues) -> str:
     """How to know the share of wrong labels better, if it is uncertain and nobody has marked anything."""
     if not uncertain(issues) or (issues.verdicts != "").any():
         return ""
-    return 'To know it better, mark the 60 under "A sample to mark" in check.html, and check again with marks=.'
+    return 'To know it better, mark those of issues.to_mark() ("A sample to mark" in check.html); check with marks=.'
 
 
 def _example(issues: Issues, kind: str) -> str:
