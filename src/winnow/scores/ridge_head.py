@@ -1,12 +1,14 @@
 """A head on embeddings that never sees the label it predicts: ridge regression, each example left out of its own fit.
 
-With F the features of the rows, waves cos(w x) and sin(w x) of random frequencies w, so that the head is that of a
-Gaussian kernel (Rahimi and Recht 2007), and Y the targets, the prediction for example i by the fit to all others is
+With F the features of the rows and Y the targets, the prediction for example i by the fit to all others is
 
     y_i - (y_i - f_i b) / (1 - h_i),    b = (F'F + c)^-1 F'Y,    h_i = f_i (F'F + c)^-1 f_i',
 
-so one fit gives all of them. The width of the kernel and the penalty c are those with the smallest error of these
-predictions. Another kind of model than the networks makes other mistakes; that is its use.
+so one fit gives all of them. The features are the rows themselves, each column in units of its spread, or waves
+cos(w x) and sin(w x) of random frequencies w, which make it the head of a Gaussian kernel (Rahimi and Recht 2007).
+Which of them, the width of the kernel and the penalty c are those with the smallest error of these predictions: waves
+suit tables, and rows of an encoder, which are many and made for a linear head, suit it as they are. Another kind of
+model than the networks makes other mistakes; that is its use.
 
 `cleaning_gain` asks the same head whether labels should be left out: if they are wrong, a fit without them predicts
 held-out labels, wrong ones among them, better, and if they are right but hard, worse.
@@ -29,8 +31,9 @@ Features = Callable[[NDArray[np.int64]], Floats]
 
 WAVES = (256, 512)  # random frequencies: at most the second, and the first if there are few examples
 WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of frequencies, in units of one over the typical distance of two rows
+WIDEST = 2048  # columns up to which the rows themselves are tried
 PENALTIES = tuple(10.0**power for power in range(-4, 3))  # in units of the mean eigenvalue
-TRIED = 5_000  # examples that width and penalty are chosen with, at most
+TRIED = 5_000  # examples that features and penalty are chosen with, at most
 FITTED = 50_000  # examples that the head is fitted to, at most
 BLOCK = 4096
 HELD_OUT, PARTS = 20_000, 5  # examples of a held-out trial at most, and its parts
@@ -63,17 +66,18 @@ def ridge_head(rows: NDArray[np.floating], ids: NDArray[np.generic], targets: Fl
     rows
         One row per example.
     ids
-        Of the examples; those that width and penalty are chosen with are drawn by id.
+        Of the examples; those that features and penalty are chosen with are drawn by id.
     targets
         One row per example, such as 1 for its class and 0 for the others.
     """
     order = drawn_first(0, ("ridge head",), ids)
     tried, fitted = np.sort(order[:TRIED]), np.sort(order[:FITTED])
-    best = (np.inf, WIDTHS[0], PENALTIES[-1])
-    for width in WIDTHS:
-        errors = _errors(_waves(rows, fitted, width), tried, targets)
-        best = min(best, *((error, width, penalty) for error, penalty in zip(errors, PENALTIES, strict=True)))
-    features, penalty = _waves(rows, fitted, best[1]), best[2] * tried.size / fitted.size
+    candidates = [_waves(rows, fitted, width) for width in WIDTHS]
+    if rows.shape[1] <= WIDEST:
+        candidates.append(_plain(rows, fitted))
+    errors = np.array([_errors(one, tried, targets) for one in candidates])
+    at, choice = np.unravel_index(int(errors.argmin()), errors.shape)
+    features, penalty = candidates[at], PENALTIES[choice] * tried.size / fitted.size
     return RidgeHead(_left_out(features, fitted, targets, penalty), features, penalty)
 
 
@@ -133,6 +137,18 @@ def _waves(rows: NDArray[np.floating], fitted: NDArray[np.int64], width: float) 
     def features(where: NDArray[np.int64]) -> Floats:
         phase = (rows[where] - middle) @ drawn
         return np.concatenate([np.cos(phase), np.sin(phase), np.ones((where.size, 1))], axis=1)
+
+    return features
+
+
+def _plain(rows: NDArray[np.floating], fitted: NDArray[np.int64]) -> Features:
+    """The rows at some positions, each column in units of its spread, and 1."""
+    known = rows[fitted]
+    middle, spread = known.mean(axis=0, dtype=np.float64), known.std(axis=0, dtype=np.float64)
+    units = np.where(spread > 0, spread, 1.0)
+
+    def features(where: NDArray[np.int64]) -> Floats:
+        return np.concatenate([(rows[where] - middle) / units, np.ones((where.size, 1))], axis=1)
 
     return features
 
