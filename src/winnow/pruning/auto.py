@@ -1,8 +1,8 @@
-"""What `method="auto"` stands for: a candidate from the sizes alone, and the reason for it.
+"""The candidate of `method="auto"`, chosen from the task and the sizes alone, and the reason for it.
 
-The candidate is only a candidate: `veto` measures it against a random subset with the same soft targets, and what does
-not hold there is not used. The rules below say what is worth measuring. They were fixed on the development data of
-`studies/winning`, which also says how they did on data that nobody had looked at.
+It is only a candidate: `veto` compares it with a random subset with the same soft targets, and a candidate that fails
+is not used. The rules below say which candidate to try. They were fixed on the development data of `studies/winning`,
+which also says how they did on data not looked at before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..artefacts import Source
 
 __all__ = ["FEW", "Chosen", "automatic", "choose_method"]
 
-FEW = 30  # examples kept per class; below it, covering the class is worth more than any score
+FEW = 30  # examples kept per class; with fewer, covering the class works better than any score
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Chosen:
 
     name: str
     why: str
-    covers: bool = False  # the choice spreads over each class, which is safe enough to be used untried
+    covers: bool = False  # the subset covers each class, which is safe enough to use without a trial
 
 
 def choose_method(task: str, keep: float | None, size: int, classes: int = 0) -> Chosen:
@@ -31,9 +31,9 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
     Parameters
     ----------
     task
-        The source's task.
+        Task of the source.
     keep
-        The fraction kept; None if a search will find it.
+        Fraction to keep; None if a search will find it.
     size
         Number of examples to choose from.
     classes
@@ -42,19 +42,20 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
     if task == "regression":
         return Chosen(
             "difficulty+tilted(uniform=0.5)",
-            "the target is a number: half of an example's chance follows its summed loss, half is the same for all",
+            "the target is a number: random draws; half of the sampling weight is the same for every example, half is "
+            "proportional to the loss summed over training",
         )
     if task == "unlabelled":
         return Chosen(
             "medoids",
-            "there are no labels: the subset has an example of every part of the data, and more where there are more. "
-            "Nothing can be retrained to show that hard or easy ones are worth more",
+            "there are no labels: the subset has examples from every part of the data, more where the data are dense; "
+            "nothing can be retrained to test whether hard or easy examples are better",
         )
     if task == "multilabel":
         return Chosen(
             "tilted",
-            "examples have several labels: random draws that lean towards examples whose labels training was undecided "
-            "about; easy ones stay",
+            "examples have several labels: random draws that favour examples whose labels the network was uncertain "
+            "about during training; easy examples can be drawn too",
         )
     kept = None if keep is None else keep * size / max(1, classes)
     if kept is not None and kept < FEW:
@@ -66,11 +67,11 @@ def choose_method(task: str, keep: float | None, size: int, classes: int = 0) ->
         )
     return Chosen(
         "tilted",
-        "random draws that lean towards examples that training was undecided about; easy ones stay, because without "
-        "them nothing holds the boundary in place",
+        "random draws that favour examples the network was uncertain about during training; easy examples can be drawn "
+        "too, because without them nothing holds the decision boundary in place",
     )
 
 
 def automatic(source: Source, keep: float | None) -> Chosen:
-    """Return the candidate of `auto` on this source."""
+    """Return the candidate of `auto` for this source."""
     return choose_method(source.task, keep, len(source), len(source.classes))
