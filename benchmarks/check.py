@@ -1,7 +1,7 @@
 """How well `winnow check` finds planted wrong labels, beside cleanlab, plain loss and AUM.
 
     python benchmarks/check.py --out RUN [--data penbased fashion-mnist cifar10] [--seeds 3] [--examples 10000]
-        [--epochs 20] [--noise drawn:0.18 ...] [--observe] [--train] [--kept] [--publish docs/studies]
+        [--epochs 20] [--noise drawn:0.18 ...] [--observe] [--train human:0.2 ...] [--kept] [--publish docs/studies]
 
 Same networks and folds for all methods. cleanlab gets the out-of-fold probabilities of the last epoch, as its users
 would compute them, and runs in an environment of its own inside RUN. Where an open encoder is installed
@@ -10,7 +10,7 @@ and "cleanlab, encoder" gets the out-of-fold predictions of that head instead. "
 predictions that winnow uses, "aum" is from the dynamics of the same networks, and "winnow, one training" judges by one
 ordinary training without folds. No constant of winnow was fitted on these sets (studies/checking/calibration.py).
 Results are kept in RUN, one file per cell, and the trainings behind them too, so a run that was stopped goes on.
-After that a person who knows the truth marks the 60 labels that `Issues.to_mark` asks for, in five draws.
+At the end of a cell a person who knows the truth marks the 60 labels that `Issues.to_mark` asks for, in five draws.
 --observe does the trainings alone, so that they can be done before the rules are settled. --train also trains on what
 `Issues.clean()` keeps, a random subset of the same size, and everything.
 """
@@ -136,9 +136,9 @@ def with_rows(signals: wn.Signals, rows: NDArray[Any]) -> wn.Signals:
     return replace(signals, arrays={**signals.arrays, "embeddings": rows})
 
 
-def judged(source: wn.Source, signals: wn.Signals, seed: int, marks: Any = None) -> dict[str, Any]:
+def judged(source: wn.Source, signals: wn.Signals, seed: int) -> dict[str, Any]:
     """What `wn.check` says of every label, and the noise rate."""
-    found = wn.check(source, signals=signals, kinds=("label",), marks=marks, seed=seed, engine=LIMITED)
+    found = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
     rows = found.kinds == "label"
     assert found.noise_rate is not None
     return {
@@ -194,6 +194,7 @@ def cell(
         },
         "reliability": {name: judging.reliability(wrong, one["probability"]) for name, one in ours.items()},
         "accuracy": float((signals.array("oof").mean(axis=0).argmax(axis=1) == truth.labels).mean()),
+        "marks": [judging.after_marks(source.ids, ours["winnow"]["probability"], wrong, draw) for draw in range(DRAWS)],
         "seconds": seconds,
         "examples": len(source),
     }
@@ -229,19 +230,6 @@ def true_marks(truth: wn.Source, source: wn.Source, found: wn.Issues, draw: int)
     """What a person who knows the truth says of the labels that `Issues.to_mark` asks for."""
     wrong = dict(zip(source.ids.tolist(), (source.labels != np.asarray(truth.labels)).tolist(), strict=True))
     return {id: wrong[id] for id in found.to_mark(MARKS, seed=draw).tolist()}
-
-
-def marked(truth: wn.Source, kind: str, rate: float, seed: int, asked: argparse.Namespace) -> dict[str, Any]:
-    """What changes once a person has marked a few labels, per draw of these."""
-    source, signals = seen_by_check(truth, kind, rate, seed, asked)
-    wrong = np.asarray(source.labels) != np.asarray(truth.labels)
-    first = wn.check(source, signals=signals, kinds=("label",), seed=seed, engine=LIMITED)
-    rows = []
-    for draw in range(DRAWS):
-        marks = true_marks(truth, source, first, draw)
-        found = judged(source, signals, seed, marks)
-        rows.append([*found["estimate"], judging.f1(wrong, found["flagged"])])
-    return {"truth": float(wrong.mean()), "draws": rows}
 
 
 def trained(name: str, kind: str, rate: float, marks: bool, asked: argparse.Namespace) -> dict[str, Any]:
@@ -294,21 +282,23 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--examples", type=int, default=10_000, help="at most so many training examples")
     parser.add_argument("--epochs", type=int, default=20)
-    noise = {f"{kind}:{rate:g}": (kind, rate) for kind, rate in NOISE}
+    noise, trains = ({f"{kind}:{rate:g}": (kind, rate) for kind, rate in some} for some in (NOISE, TRAINED))
     parser.add_argument("--noise", nargs="+", choices=list(noise), default=list(noise), help="kinds of errors")
     parser.add_argument("--observe", action="store_true", help="only the trainings of the cells, which are kept")
-    parser.add_argument("--train", action="store_true", help="also train on what clean() keeps")
+    parser.add_argument(
+        "--train", nargs="+", choices=list(trains), metavar="KIND:SHARE", help="errors with which to train on clean()"
+    )
     parser.add_argument("--kept", action="store_true", help="only the tables, of all that is kept in RUN")
     parser.add_argument("--publish", type=Path, help="also write table and figure into this folder of the docs")
     asked = parser.parse_args()
     if asked.kept:
-        publish(kept(asked.out / "cells"), kept(asked.out / "marks"), kept(asked.out / "trainings"), asked)
+        publish(kept(asked.out / "cells"), kept(asked.out / "trainings"), asked)
         return
     torch.set_num_threads(1)
     asked.out.mkdir(parents=True, exist_ok=True)
     python = cleanlab_scores.environment(asked.out / "cleanlab" / "environment")
     shelf = Shelf(asked.out, "check")
-    cells, marks, trainings = [], [], []
+    cells, trainings = [], []
     for name in asked.data:
         try:
             truth, _ = opened(name, asked.examples)
@@ -326,16 +316,14 @@ def main() -> None:
                 cells.append({**said, **sizes, **made})
                 shown = ", ".join(f"{method} {value:.3f}" for method, value in made["ap"].items())
                 print(f"{name}, {kind} {rate:g}, seed {seed}: {shown}", flush=True)
-                again = shelf.keep("marks", {**said, **sizes}, _once(marked, truth, kind, rate, seed, asked))
-                marks.append({**said, **sizes, **again})
-        for kind, rate in TRAINED if asked.train else ():
+        for kind, rate in [trains[one] for one in asked.train or ()]:
             for by_marks in (False, True) if rate else (False,):
                 said = {"data": name, "kind": kind, "rate": rate, **({"marks": MARKS} if by_marks else {})}
                 sizes = {"examples": asked.examples, "epochs": asked.epochs}
                 made = shelf.keep("trainings", {**said, **sizes}, _once(trained, name, kind, rate, by_marks, asked))
                 trainings.append({**said, **sizes, **made})
                 print(f"{name}, {kind} {rate:g}, {MARKS if by_marks else 'no'} marks: {made}", flush=True)
-    publish(cells, marks, trainings, asked)
+    publish(cells, trainings, asked)
 
 
 if __name__ == "__main__":

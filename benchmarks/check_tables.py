@@ -32,13 +32,13 @@ WORDS = {"uniform": "uniform", "pair": "pairs", "human": "by a rule", "drawn": "
 Cell = dict[str, Any]
 
 
-def publish(cells: Sequence[Cell], marks: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Namespace) -> None:
+def publish(cells: Sequence[Cell], trainings: Sequence[Cell], asked: argparse.Namespace) -> None:
     """Print the tables, and write them with the figure into the run directory and the docs."""
     if not cells:
         return
     made = [f"Made {datetime.date.today()}; {os.cpu_count()} cores, {processor()}, one thread."]
     made += [f"- `python benchmarks/check.py --out RUN {words}`" for words in commands(cells, trainings)]
-    parts = (precision(cells), quality(cells), after_marks(marks), calibration(cells), trained(trainings))
+    parts = (precision(cells), quality(cells), after_marks(cells), calibration(cells), trained(trainings))
     text = "\n\n".join(["\n".join(part) for part in parts if part] + ["\n".join([made[0], "", *made[1:]]), ""])
     print(text)
     for folder in (asked.out, asked.publish):
@@ -52,7 +52,8 @@ def commands(cells: Sequence[Cell], trainings: Sequence[Cell]) -> list[str]:
     found = []
     for name in dict.fromkeys(one["data"] for one in cells):
         mine = [one for one in cells if one["data"] == name]
-        train = " --train" if any(one["data"] == name for one in trainings) else ""
+        used = dict.fromkeys(f"{one['kind']}:{one['rate']:g}" for one in trainings if one["data"] == name)
+        train = f" --train {' '.join(used)}" if used else ""
         seeds = 1 + max(one["seed"] for one in mine)
         limit = mine[0]["examples"]
         kinds = " ".join(dict.fromkeys(f"{one['kind']}:{one['rate']:g}" for one in mine))
@@ -135,17 +136,15 @@ def quality(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def after_marks(marks: Sequence[Cell]) -> list[str]:
+def after_marks(cells: Sequence[Cell]) -> list[str]:
     """The noise rate and what is flagged once a person has marked a few labels, over draws and seeds."""
-    if not marks:
-        return []
     lines = [
         "| after 60 marks | wrong labels | estimated: mean (smallest to largest) | near the truth "
         "| inside the interval | F1: mean (smallest) |",
         "|---" * 6 + "|",
     ]
-    for (data, kind, rate), some in grouped(marks).items():
-        rows, truth = np.concatenate([one["draws"] for one in some]), float(np.mean([one["truth"] for one in some]))
+    for (data, kind, rate), some in grouped(cells).items():
+        rows, truth = np.concatenate([one["marks"] for one in some]), float(np.mean([one["truth"] for one in some]))
         share, low, high, f1 = rows.T
         near = np.mean([judging.within_tolerance(one, truth) for one in share])
         inside = np.mean((low <= truth) & (truth <= high))

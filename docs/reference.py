@@ -174,7 +174,7 @@ def methods_table(kind: str) -> str:
         own = {name: value for name, value in method.parameters.items() if name != "seed" or kind == "score"}
         given = ", ".join(f"`{name}={value!r}`" for name, value in own.items()) or "-"
         needs = ", ".join(f"`{name}`" for name in sorted(method.needs)) or "-"
-        tasks = ", ".join(sorted(method.tasks)) if len(method.tasks) < 3 else "all"
+        tasks = ", ".join(sorted(method.tasks)) if set(method.tasks) < set(registry.ALL_TASKS) else "all"
         row = [f"`{method.name}`", _cell(method.summary), needs, tasks, given, method.paper]
         if kind == "selector":
             row.insert(3, f"`{method.default_score}`" if method.default_score else "-")

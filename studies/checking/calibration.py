@@ -26,14 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import winnow as wn
 from studies.checking import judging
 from studies.checking.data import BENCHMARKED, DEVELOPMENT, NOISE
 from studies.checking.observed import Observed, observed_sets
 from studies.shelf import Shelf
 from winnow.checking.flag_trial import supported_from
 from winnow.checking.label_issues import flagged_from
-from winnow.checking.marked_labels import marked_labels
 from winnow.core.progress import shown
 from winnow.scores.mislabelled import at_share, label_evidence
 
@@ -60,21 +58,8 @@ def numbers(seen: Observed) -> Cell:
         "border": kept,
         "held_back": kept > border,
         "oracle": judging.f1(seen.wrong, best > 0.5) if seen.wrong.any() else None,
-        "marks": [marked(found.probability, seen, draw) for draw in range(DRAWS)],
+        "marks": [judging.after_marks(seen.signals.ids, found.probability, seen.wrong, draw) for draw in range(DRAWS)],
     }
-
-
-def marked(probability: Floats, seen: Observed, draw: int) -> list[float]:
-    """The share, its bounds and the F1 of what is flagged once a person has marked the 60 that `to_mark` asks for."""
-    ranking = {"id": seen.signals.ids, "probability": probability}
-    found = wn.Issues.of_findings([], ranking=ranking, source=seen.data, task="classification")
-    chosen = np.isin(seen.signals.ids, found.to_mark(seed=draw))
-    verdicts = np.where(chosen, np.where(seen.wrong, "confirmed", "refused"), "")
-    known = marked_labels(probability, verdicts)
-    assert known.bounds is not None
-    flagged = np.where(chosen, seen.wrong, known.probability >= flagged_from(known.probability))
-    found_again = judging.f1(seen.wrong, flagged) if seen.wrong.any() else 0.0
-    return [float(known.probability.mean()), *known.bounds, found_again]
 
 
 def report(cells: list[Cell]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How well wrong labels were found: average precision, F1, reliability, and a stack that knows the truth."""
+"""How well wrong labels were found: average precision, F1, reliability, an oracle, and what marks change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import winnow as wn
+from winnow.checking.label_issues import flagged_from
+from winnow.checking.marked_labels import marked_labels
 from winnow.scores.wrong_share import ahead
 
 __all__ = [
     "BINS",
+    "after_marks",
     "average_precision",
     "f1",
     "observed_numbers",
@@ -95,3 +98,17 @@ def oracle(numbers: Floats, wrong: Flags) -> Floats:
 def pooled(tables: Sequence[list[list[float]]]) -> Floats:
     """The reliability of several runs together."""
     return np.asarray(np.sum(tables, axis=0))
+
+
+def after_marks(ids: NDArray[np.generic], probability: Floats, wrong: Flags, draw: int) -> list[float]:
+    """The share, its bounds, and F1 of what is flagged once a person has marked the 60 that `Issues.to_mark` asks for.
+
+    The person knows the truth. `draw` is the seed of what is asked.
+    """
+    ranking = {"id": ids, "probability": probability}
+    found = wn.Issues.of_findings([], ranking=ranking, source="marks", task="classification")
+    chosen = np.isin(ids, found.to_mark(seed=draw))
+    known = marked_labels(probability, np.where(chosen, np.where(wrong, "confirmed", "refused"), ""))
+    assert known.bounds is not None
+    flagged = np.where(chosen, wrong, known.probability >= flagged_from(known.probability))
+    return [float(known.probability.mean()), *known.bounds, f1(wrong, flagged)]
