@@ -80,6 +80,12 @@ def test_the_weights_are_trained_ones() -> None:
     assert describe(LITE0).startswith(f"{LITE0} ")
 
 
+def test_rows_of_another_image_size_are_not_taken_for_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = describe(LITE0)
+    monkeypatch.setattr(open_encoders, "SIDES", (96, 160))
+    assert describe(LITE0) != before
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..core.code_digest import code_digest
 from ..core.errors import DataError, InputError, MissingDependencyError, UnknownNameError
 from .identity import IMAGENET
 from .weight_files import read_weights
@@ -133,10 +134,11 @@ def image_encoder(name: str) -> ImageEncoder:
 
 
 def described_encoder(name: str) -> str:
-    """Return what identifies such a network: its name and the content of its weights."""
+    """Return what identifies such a network: its name, the content of its weights, and how it is shown images."""
     file = _file(name)
     about = file.stat()
-    return f"{name} {_digest(file, about.st_size, about.st_mtime_ns)}"
+    shown = f"{TIMES} times within {SIDES[0]} and {SIDES[1]} pixels, {code_digest(ImageEncoder)}"
+    return f"{name} {_digest(file, about.st_size, about.st_mtime_ns)} {shown}"
 
 
 def _file(name: str) -> Path:
