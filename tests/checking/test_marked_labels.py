@@ -81,8 +81,11 @@ def test_it_is_the_mean_over_all_hypotheses() -> None:
     found = marked_labels(BEFORE, verdicts(50, confirmed, refused))
     rest = np.delete(np.arange(50), confirmed + refused)
     assert np.allclose(found.probability[rest], wanted[rest], atol=0.002)
-    bounds = [np.array(shares)[order][np.searchsorted(below, q)] for q in (0.025, 0.975)]
-    assert found.bounds == pytest.approx(bounds, abs=0.01)
+    bounds = np.array([np.array(shares)[order][np.searchsorted(below, q)] for q in (0.025, 0.975)])
+    centre = (wanted[rest].sum() + len(confirmed)) / 50
+    chance = 1.96 * np.sqrt((wanted[rest] * (1 - wanted[rest])).sum()) / 50  # in how many of the others are wrong
+    widths = np.sqrt((bounds - centre) ** 2 + chance**2)
+    assert found.bounds == pytest.approx((centre - widths[0], centre + widths[1]), abs=0.01)
 
 
 def test_errors_that_no_evidence_shows_are_counted_by_random_marks() -> None:

@@ -8,8 +8,8 @@ to be wrong with probability
 
 d moves all odds, a makes them steeper or flatter, and u is a share of errors that no evidence shows. Before the marks
 d is normal around 0, log a is normal around 0, and u is most likely small, but may be large. All hypotheses of a grid
-are weighed by how likely they make the marks; the mean over them gives the probabilities, their spread the interval
-of the share.
+are weighed by how likely they make the marks; the mean over them gives the probabilities. Their spread, and the chance
+in how many of the labels with such probabilities are wrong, give the interval of the share.
 
 Which examples were marked may depend on z in any way: to mark the surest first is fine. But only a sample from all
 (`Issues.to_mark`) shows errors that look right.
@@ -90,6 +90,10 @@ def _from_marks(
         shares[at] = share + (1 - share) * plain.mean(axis=1)
     open_part, known = float((~marked).mean()), float(confirmed.mean())
     low, high = _quantiles(known + open_part * shares.ravel(), weight.ravel())
+    centre = known + open_part * float(likely.mean())
+    chance = 1.96 * np.sqrt(open_part * float((likely * (1 - likely)).mean()) / odds.size)
+    low, high = centre - float(np.hypot(centre - low, chance)), centre + float(np.hypot(high - centre, chance))
+    low, high = max(low, known), min(high, known + open_part)
     places, first = np.unique(knots, return_index=True)
     return np.interp(odds, places, likely[first]), (low, high)
 
