@@ -355,10 +355,12 @@ def mislabelled(signals):
         largest = max(labels.count(one) for one in labels) / len(labels)
         better = [
             mean([float(int(np.argmax(row)) == one) for row, one in zip(chances, labels, strict=True)]) - largest
-            for chances in (said.rows, classes)
+            for chances in (said.rows, classes, signals.array("oof").mean(axis=0))
         ]
         part = min(1.0, max(0.0, better[0]) / max(better[1], 1e-9)) ** POWER
-        weights = [part * a + (1 - part) * b for a, b in zip(WEIGHTS["embeddings"], weights, strict=True)]
+        level = min(1.0, max(0.0, better[2]) / max(better[0], 1e-9)) ** POWER
+        rows = [level * a + (1 - level) * b for a, b in zip(WEIGHTS["embeddings"], WEIGHTS["encoder"], strict=True)]
+        weights = [part * a + (1 - part) * b for a, b in zip(rows, weights, strict=True)]
     *weights, slope = weights
     parts = zip(ahead(classes), alone, in_deviations(hardness), strict=True)
     evidence = [sum(weight * one for weight, one in zip(weights, each, strict=True)) for each in parts]

@@ -46,11 +46,14 @@ class ClassOpinions:
         By neighbours and the head on the embeddings alone, if there are any.
     head
         That head, if it was fitted here.
+    networks
+        How often the other folds' networks alone predict the given label.
     """
 
     classes: Floats
     rows: Floats | None = None
     head: RidgeHead | None = None
+    networks: float = 0.0
 
 
 def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None, trees: bool = False) -> ClassOpinions:
@@ -76,7 +79,8 @@ def class_opinions(signals: Signals, beside: Sequence[Floats] | None = None, tre
         if trees:
             beside.append(tree_votes(signals, labels, oof.shape[1]))
     every = _joined([oof, *(beside or ())], labels, signals.ids)
-    return ClassOpinions(every, _joined(beside, labels, signals.ids) if beside else None, head)
+    right = float((oof.argmax(axis=1) == labels).mean())
+    return ClassOpinions(every, _joined(beside, labels, signals.ids) if beside else None, head, right)
 
 
 def neighbour_votes(

@@ -16,9 +16,10 @@ the weights W and the slope S by what is known,
 
 b is the slope of these data (`evidence_slope`), and c is such that the mean of P is the estimated share of wrong labels
 (`wrong_share`). If the embeddings alone predict the labels worse than all together do, W and S are between those
-with embeddings and those without. S and W were chosen on development data with planted errors, uniform, by pairs of
-classes and like those of people (`studies/checking`). Where wrong labels look right to every network, they are not
-found, and the share is too low.
+with embeddings and those without. If they predict them better than the networks alone do, as those of an open encoder
+often do, e counts for more and the networks for less. S and W were chosen on development data with planted errors,
+uniform, by pairs of classes and like those of people (`studies/checking`). Where wrong labels look right to every
+network, they are not found, and the share is too low.
 
 The class to suggest is the likeliest other one by q times the mean prediction of the networks that were trained on the
 example: these know its wrong label, but rank the other classes better, because there are more of them.
@@ -45,10 +46,15 @@ __all__ = ["LabelEvidence", "against_label", "at_share", "label_evidence", "misl
 
 Floats = NDArray[np.float64]
 
-# By what is known: out-of-fold predictions and embeddings, out-of-fold predictions, or one ordinary training.
-# W_1, W_2, W_3 and S.
-WEIGHTS = {"embeddings": (1.0, 0.75, 0.5, 1.2), "oof": (1.5, 0.0, 1.0, 1.0), "training": (1.0, 0.0, 1.0, 1.5)}
-POWER = 4  # of what embeddings know of the labels, over what all know: the weight of the first row against the second
+# W_1, W_2, W_3 and S by what is known: embeddings that know far more than the networks, embeddings that know as much,
+# out-of-fold predictions alone, or one ordinary training.
+WEIGHTS = {
+    "encoder": (0.5, 2.0, 0.25, 1.2),
+    "embeddings": (1.0, 0.75, 0.5, 1.2),
+    "oof": (1.5, 0.0, 1.0, 1.0),
+    "training": (1.0, 0.0, 1.0, 1.5),
+}
+POWER = 4  # of what networks know of the labels over what embeddings know, and of the latter over what all know
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +183,9 @@ def _weights(said: ClassOpinions, labels: NDArray[np.int64], blind: bool) -> Flo
     chance = float(np.bincount(labels).max()) / labels.size
     alone, every = (float((one.argmax(axis=1) == labels).mean()) - chance for one in (said.rows, said.classes))
     known = min(1.0, max(0.0, alone) / max(every, 1e-9)) ** POWER
-    return known * np.array(WEIGHTS["embeddings"]) + (1 - known) * np.array(WEIGHTS["oof"])
+    level = min(1.0, max(0.0, said.networks - chance) / max(alone, 1e-9)) ** POWER
+    rows = level * np.array(WEIGHTS["embeddings"]) + (1 - level) * np.array(WEIGHTS["encoder"])
+    return np.asarray(known * rows + (1 - known) * np.array(WEIGHTS["oof"]))
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
