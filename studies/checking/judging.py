@@ -111,4 +111,4 @@ def after_marks(ids: NDArray[np.generic], probability: Floats, wrong: Flags, dra
     known = marked_labels(probability, np.where(chosen, np.where(wrong, "confirmed", "refused"), ""))
     assert known.bounds is not None
     flagged = np.where(chosen, wrong, known.probability >= flagged_from(known.probability))
-    return [float(known.probability.mean()), *known.bounds, f1(wrong, flagged)]
+    return [float(known.probability.mean()), *known.bounds, f1(wrong, flagged) if wrong.any() else 0.0]

@@ -96,3 +96,16 @@ def test_one_cell_is_observed_once_and_reported(digits, tmp_path) -> None:
     text = "\n".join(report(cells))
     assert "SLOPE" in text
     assert "nan" not in text
+
+
+def test_marks_by_a_person_who_knows_bring_the_share_near_the_truth_also_where_nothing_is_wrong() -> None:
+    draw = np.random.default_rng(0)
+    wrong = draw.random(3000) < 0.2
+    blind = np.where(wrong, 0.02, 0.01) * draw.uniform(0.5, 1.5, 3000)  # they are hardly seen
+    share, low, high, found = judging.after_marks(np.arange(3000), blind, wrong, 0)
+    assert low < 0.2 < high
+    assert abs(share - 0.2) < 0.1
+    assert found > 0
+    share, low, high, found = judging.after_marks(np.arange(3000), blind, np.zeros(3000, dtype=bool), 0)
+    assert share < 0.04
+    assert found == 0
