@@ -113,8 +113,8 @@ def quality(cells: Sequence[Cell]) -> list[str]:
     """What is flagged, the noise rate, and the suggestions."""
     lines = [
         "| flagged labels | F1 of winnow | of the oracle | ratio | of cleanlab | wrong labels | estimated (95 %) "
-        "| one training | suggestion right | minutes of a core |",
-        "|---" * 10 + "|",
+        "| one training | suggestion right |",
+        "|---" * 9 + "|",
     ]
     for (data, kind, rate), some in grouped(cells).items():
 
@@ -130,8 +130,7 @@ def quality(cells: Sequence[Cell]) -> list[str]:
             f"| {of(lambda one: one['f1']['oracle']):.3f} | {ratio:.2f} | {of(lambda one: one['f1']['cleanlab']):.3f} "
             f"| {truth:.1%} | {rates[0]:.1%} ({rates[1]:.1%} to {rates[2]:.1%}){near} "
             f"| {of(lambda one: one['estimate']['winnow, one training'][0]):.1%} "
-            f"| {of(lambda one: one['suggested']['winnow']):.0%} "
-            f"| {of(lambda one: one['seconds']['core']) / 60:.1f} |"
+            f"| {of(lambda one: one['suggested']['winnow']):.0%} |"
         )
     return lines
 
@@ -188,7 +187,7 @@ def trained(trainings: Sequence[Cell]) -> list[str]:
             "{:+.1f} ({:+.1f} to {:+.1f})".format(*(100 * value for value in one["gains"][other]))
             for other in ("random", "everything")
         )
-        lines.append(f"| {one['data']}, {noise} | {one['kept']:.0%} | {arms} | {gains} |")
+        lines.append(f"| {one['data']}, {noise} | {one['kept']:.1%} | {arms} | {gains} |")
     return lines
 
 
