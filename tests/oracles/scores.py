@@ -350,7 +350,7 @@ def mislabelled(signals):
     hardness = [min(3.0, max(-3.0, value)) for value in in_deviations(aum(signals))]
     blind = "oof" in signals
     alone = [0.0] * len(labels) if said.rows is None else ahead(said.rows)
-    weights = WEIGHTS["oof" if blind else "training"]
+    weights, part, level = WEIGHTS["oof" if blind else "training"], 0.0, 1.0
     if said.rows is not None:
         largest = max(labels.count(one) for one in labels) / len(labels)
         better = [
@@ -369,6 +369,8 @@ def mislabelled(signals):
     share = min(0.9, max(LEAST[blind], 1.02 / (1 + math.exp(-odds)) - 0.01))
     if blind:
         share = wrong_share(classes, signals.labels, True)
+        if said.rows is not None:
+            share += part * (1 - level) * max(0.0, wrong_share(said.rows, signals.labels, True) - share)
         own = evidence_slope(np.array(evidence), classes, signals.labels)
         evidence = [own * one for one in evidence]
 

@@ -153,6 +153,20 @@ def test_embeddings_are_heard_alone_where_networks_learned_the_rule_of_the_error
     assert both > 0.7 > 0.3 > average_precision_score(sign, label_evidence(without(signals, "embeddings")).probability)
 
 
+def test_the_share_follows_embeddings_that_know_more_than_the_networks() -> None:
+    draw = np.random.default_rng(4)
+    truth, wrong = draw.integers(4, size=2000), draw.random(2000) < 0.2
+    given = np.where(wrong, (truth + 1) % 4, truth)
+    points = (np.eye(4)[truth] * 6 + draw.normal(size=(2000, 4))).astype(np.float32)
+    # Most labels are beyond the networks; of the others they have learned the wrong ones too.
+    lost = draw.random(2000) < 0.85
+    heard = np.where(lost[:, None], 0.25, 0.97 * np.eye(4)[given] + 0.01)[None]
+    arrays = {"oof": heard, "predictions": heard, "embeddings": points}
+    signals = wn.Signals(np.arange(2000), arrays, "classification", given, ("a", "b", "c", "d"), (1,), 1)
+    assert abs(label_evidence(signals).share - 0.2) < 0.07
+    assert label_evidence(without(signals, "embeddings")).share < 0.05
+
+
 def test_the_mean_is_any_share_that_is_asked_for() -> None:
     evidence = np.random.default_rng(0).normal(size=50) * 30
     for share in (0.002, 0.3, 0.9):

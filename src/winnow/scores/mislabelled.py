@@ -17,9 +17,10 @@ the weights W and the slope S by what is known,
 b is the slope of these data (`evidence_slope`), and c is such that the mean of P is the estimated share of wrong labels
 (`wrong_share`). If the embeddings alone predict the labels worse than all together do, W and S are between those
 with embeddings and those without. If they predict them better than the networks alone do, as those of an open encoder
-often do, e counts for more and the networks for less. S and W were chosen on development data with planted errors,
-uniform, by pairs of classes and like those of people (`studies/checking`). Where wrong labels look right to every
-network, they are not found, and the share is too low.
+often do, e counts for more and the networks for less, and the share is nearer to the one that the embeddings alone
+lead to, if that is larger: fixed features learn errors that follow a rule less. S and W were chosen on development data
+with planted errors, uniform, by pairs of classes and like those of people (`studies/checking`). Where wrong labels look
+right to every network, they are not found, and the share is too low.
 
 The class to suggest is the likeliest other one by q times the mean prediction of the networks that were trained on the
 example: these know its wrong label, but rank the other classes better, because there are more of them.
@@ -156,8 +157,11 @@ def label_evidence(signals: Signals, beside: Sequence[Floats] | None = None, *, 
     """
     labels, blind = labels_of(signals), "oof" in signals
     said = class_opinions(signals, beside, trees)
+    known, lead = _knowledge(said, labels)
     share = wrong_share(said.classes, labels, blind)
-    *weights, steep = _weights(said, labels, blind)
+    if known * lead > 0 and said.rows is not None:
+        share += known * lead * max(0.0, wrong_share(said.rows, labels, True) - share)
+    *weights, steep = _weights(known, lead, blind)
     against = against_label(signals, said, weights)
     against *= steep * (evidence_slope(against, said.classes, labels) if blind else 1.0)
     learned = (
@@ -176,16 +180,26 @@ def against_label(signals: Signals, said: ClassOpinions, weights: Sequence[float
     return np.asarray(found if said.rows is None else found + alone * _scaled(ahead(said.rows, labels)))
 
 
-def _weights(said: ClassOpinions, labels: NDArray[np.int64], blind: bool) -> Floats:
-    """W and S for these data."""
+def _knowledge(said: ClassOpinions, labels: NDArray[np.int64]) -> tuple[float, float]:
+    """How much of what all know of the labels the embeddings know alone, and how far ahead of the networks they are.
+
+    Both are between 0 and 1, and 0 without embeddings. What is known is what is predicted beyond the largest class.
+    """
     if said.rows is None:
-        return np.array(WEIGHTS["oof" if blind else "training"])
+        return 0.0, 0.0
     chance = float(np.bincount(labels).max()) / labels.size
     alone, every = (float((one.argmax(axis=1) == labels).mean()) - chance for one in (said.rows, said.classes))
-    known = min(1.0, max(0.0, alone) / max(every, 1e-9)) ** POWER
-    level = min(1.0, max(0.0, said.networks - chance) / max(alone, 1e-9)) ** POWER
-    rows = level * np.array(WEIGHTS["embeddings"]) + (1 - level) * np.array(WEIGHTS["encoder"])
-    return np.asarray(known * rows + (1 - known) * np.array(WEIGHTS["oof"]))
+    part, level = (
+        min(1.0, max(0.0, one) / max(other, 1e-9)) ** POWER
+        for one, other in ((alone, every), (said.networks - chance, alone))
+    )
+    return part, 1 - level
+
+
+def _weights(known: float, lead: float, blind: bool) -> Floats:
+    """W and S for these data."""
+    rows = (1 - lead) * np.array(WEIGHTS["embeddings"]) + lead * np.array(WEIGHTS["encoder"])
+    return np.asarray(known * rows + (1 - known) * np.array(WEIGHTS["oof" if blind else "training"]))
 
 
 def at_share(evidence: Floats, share: float) -> Floats:
