@@ -131,6 +131,20 @@ def test_trees_are_the_same_in_any_order_and_leave_room_for_absent_classes() -> 
     assert votes[:, 2].max() < 0.01
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_trees_that_leave_no_example_out_are_no_trouble(n: int) -> None:
+    signals, _ = striped(n)
+    votes = tree_votes(signals, np.asarray(signals.labels), 2)
+    assert np.allclose(votes.sum(axis=1), 1)
+
+
+def test_trees_vote_on_a_part_of_the_examples_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    signals, _ = striped(120)
+    whole = tree_votes(signals, np.asarray(signals.labels), 2)
+    monkeypatch.setattr("winnow.scores.class_opinions.BLOCK", 7)
+    assert np.array_equal(whole, tree_votes(signals, np.asarray(signals.labels), 2))
+
+
 def test_trees_find_wrong_labels_of_a_table_that_nothing_else_sees() -> None:
     signals, wrong = striped()
     found = [average_precision_score(wrong, label_evidence(signals, trees=one).probability) for one in (False, True)]

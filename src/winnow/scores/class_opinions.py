@@ -31,6 +31,7 @@ STEEP = 4.0  # how probabilities follow from the predictions of the head: softma
 NEIGHBOURS = 10
 TREES = 200
 FITTED = 50_000  # examples that the weights, and each tree, are fitted on, at most
+BLOCK = 65_536  # examples that a tree votes on at a time
 LEAVES = 10_000_000  # numbers in the leaves of a tree, about: one per example that it is grown on, and class
 
 
@@ -113,22 +114,21 @@ def tree_votes(signals: Signals, labels: NDArray[np.int64], classes: int) -> Flo
     known, given = np.unique(labels[order], return_inverse=True)
     size = min(FITTED, len(rows), max(1, LEAVES // classes))
 
-    def grown(seed: int) -> tuple[NDArray[np.int64], Floats]:
-        """The examples that this tree was not grown on, and its votes on them."""
+    def grown(seed: int) -> tuple[DecisionTreeClassifier, NDArray[np.int64]]:
+        """A tree, and the examples that it was not grown on."""
         drawn = stream(0, "tree votes", seed).integers(0, len(rows), size)
         tree = DecisionTreeClassifier(max_features="sqrt", random_state=seed).fit(rows[drawn], given[drawn])
-        out = np.flatnonzero(np.bincount(drawn, minlength=len(rows)) == 0)
-        votes = np.zeros((out.size, classes))
-        votes[:, known[tree.classes_]] = tree.predict_proba(rows[out])
-        return out, votes
+        return tree, np.flatnonzero(np.bincount(drawn, minlength=len(rows)) == 0)
 
     found, asked = np.full((len(rows), classes), 0.5), np.zeros(len(rows))
     workers = torch.get_num_threads()
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, TREES, workers):
-            for out, votes in pool.map(grown, range(start, min(start + workers, TREES))):
-                found[out] += votes
-                asked[out] += 1
+            for tree, outside in pool.map(grown, range(start, min(start + workers, TREES))):
+                for at in range(0, outside.size, BLOCK):
+                    some = outside[at : at + BLOCK]
+                    found[np.ix_(some, known[tree.classes_])] += tree.predict_proba(rows[some])
+                asked[outside] += 1
     found /= asked[:, None] + 0.5 * classes
     votes = np.empty_like(found)
     votes[order] = found
